@@ -7,7 +7,7 @@ use assay_core::{Completion, Evidence, Item, Meta, Spec, Task};
 use assay_engine::{Batch, BatchItem, Mode, RewardPolicy};
 use assay_node::Node;
 use assay_review::Review;
-use assay_review::receipt::{ReceiptError, Statement};
+use assay_review::receipt::{RECEIPT, ReceiptError, Statement};
 use assay_review::replay::ReplayOptions;
 use futures::future;
 use serde::Deserialize;
@@ -135,7 +135,7 @@ async fn check(review: &Review, spec: &Spec, cases: &[Case]) {
     let receipts = ids.iter().map(|id| async {
         match review.receipt(*id).await {
             Ok(receipt) => {
-                let statement = Statement::read(&receipt.open().unwrap().0).unwrap();
+                let statement = Statement::read(&receipt.open(RECEIPT).unwrap().0).unwrap();
                 Some(review.verify(&statement).await.unwrap())
             }
             Err(ReceiptError::NotDeterministic(_) | ReceiptError::Failed(_)) => None,

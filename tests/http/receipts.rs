@@ -1,7 +1,7 @@
 //! Receipts: what they contain, who gets them, and which grades have none.
 
 use assay_core::RawJson;
-use assay_review::receipt::{Envelope, Statement};
+use assay_review::receipt::{Envelope, RECEIPT, Statement};
 use serde_json::{Value, json};
 
 use crate::http::fixtures::{Service, batch, item, service, service_with};
@@ -15,7 +15,7 @@ async fn statement(service: &Service, grade: &str) -> Statement {
     let got = service.get(&format!("/v1/grades/{grade}/receipt")).await;
     assert_eq!(got.status, 200, "{}", got.text());
     let envelope: Envelope = serde_json::from_slice(&got.bytes).unwrap();
-    let (payload, keys) = envelope.open().unwrap();
+    let (payload, keys) = envelope.open(RECEIPT).unwrap();
     let key = service.get("/v1/receipts/key").await.json();
     assert_eq!(key["key"], keys[0].to_string());
     Statement::read(&payload).unwrap()

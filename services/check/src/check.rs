@@ -158,7 +158,15 @@ fn count(row: &GradedRow, summary: &mut DatasetSummary, report: &mut Report) {
     if let Some(reason) = row.unchecked() {
         *summary.unchecked.entry(reason).or_default() += 1;
     }
+    if let Some(passed) = row.right_passed() {
+        let right = summary.right.entry(kind.to_owned()).or_default();
+        right.tried += 1;
+        right.passed += u64::from(passed);
+    }
     for probe in &row.probes {
+        if let Ok(graded) = &probe.result {
+            *summary.work.entry(kind.to_owned()).or_default() += graded.work;
+        }
         match (&probe.result, probe.purpose) {
             (
                 Ok(graded),

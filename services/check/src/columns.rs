@@ -2,6 +2,7 @@
 //! file, under other names, and from folders of databases.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -43,6 +44,12 @@ pub struct ColumnSources {
 pub struct ColumnCopy {
     name: String,
     source: String,
+}
+
+impl fmt::Display for ColumnCopy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.source)
+    }
 }
 
 impl ColumnCopy {

@@ -1,6 +1,7 @@
 //! A row with its graded probes, from which findings are made.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use assay_core::{Completion, Evidence, Fault};
 use assay_record::ItemGrade;
@@ -75,6 +76,22 @@ impl GradedRow {
         };
         let has_right = self.probes.iter().any(|probe| is_right(probe.purpose));
         (!has_right && self.fault().is_none()).then_some(NO_RIGHT_COMPLETION)
+    }
+
+    /// Whether each gold, in one of its forms, and the solution passed; `None` if none was graded.
+    pub(crate) fn right_passed(&self) -> Option<bool> {
+        let mut golds: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut solution = None;
+        for probe in &self.probes {
+            let passed = probe.result.as_ref().is_ok_and(|graded| graded.pass);
+            match probe.purpose {
+                Purpose::Gold { gold, .. } => *golds.entry(gold).or_default() |= passed,
+                Purpose::Solution => solution = Some(solution.unwrap_or(true) && passed),
+                _ => {}
+            }
+        }
+        let is_graded = !golds.is_empty() || solution.is_some();
+        is_graded.then(|| golds.into_values().all(|passed| passed) && solution.unwrap_or(true))
     }
 
     /// The changes of a right program that pass.

@@ -59,6 +59,15 @@ impl Mutants {
     }
 }
 
+/// Counts of rows by their right completions: golds and solutions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct RightRows {
+    /// Number of rows of which one was graded.
+    pub tried: u64,
+    /// Of those, rows of which each gold and the solution passed, each time.
+    pub passed: u64,
+}
+
 /// Summary of one dataset.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DatasetSummary {
@@ -72,10 +81,14 @@ pub struct DatasetSummary {
     pub checked: u64,
     /// Number of tasks by type.
     pub tasks: BTreeMap<String, u64>,
+    /// Rows whose right completions were graded, by type.
+    pub right: BTreeMap<String, RightRows>,
     /// Wrong completions graded on the tasks, by type.
     pub mutants: BTreeMap<String, Mutants>,
     /// Number of rows with a task of which no right completion was graded, by reason.
     pub unchecked: BTreeMap<&'static str, u64>,
+    /// Work of all completions, by type, in units of the grader.
+    pub work: BTreeMap<String, u64>,
 }
 
 /// The first code of each flagged row, by the name of its dataset and its number.

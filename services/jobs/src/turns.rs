@@ -45,11 +45,15 @@ impl Turns {
 
 #[cfg(test)]
 mod tests {
+    use assay_record::job::JobKind;
+
     use super::*;
 
     fn job(id: u128, caller: &str) -> OpenJob {
         OpenJob {
             id: id.into(),
+            kind: JobKind::Grade,
+            options: None,
             caller: caller.to_owned(),
             share: caller.to_owned(),
             run: None,

@@ -1,9 +1,10 @@
 //! Owns what people and trainers do with grades that are recorded: explain, replay and certify
 //! them by receipts, draw and adjudicate them, choose pairs for reward models and prompts to sample
-//! next, and store the results of dataset checks next to them. Grades with the engine and reads the
+//! next, and store and certify the results of dataset checks next to them. Grades with the engine and reads the
 //! record; does not depend on HTTP.
 
 pub mod adjudications;
+pub mod certificate;
 pub mod comments;
 pub mod comparison;
 pub mod dataset_checks;

@@ -158,12 +158,18 @@ pub struct CheckedDataset {
     /// Number of tasks by type.
     #[serde(default)]
     pub tasks: BTreeMap<String, u64>,
+    /// Rows whose right completions were graded, by task type.
+    #[serde(default)]
+    pub right: BTreeMap<String, CheckRight>,
     /// Wrong completions tried on the tasks, by task type.
     #[serde(default)]
     pub mutants: BTreeMap<String, CheckMutants>,
     /// Number of rows of which no completion that should pass was tried, by reason.
     #[serde(default)]
     pub unchecked: BTreeMap<String, u64>,
+    /// Work of all completions, by task type, in units of the grader.
+    #[serde(default)]
+    pub work: BTreeMap<String, u64>,
 }
 
 impl CheckedDataset {
@@ -196,8 +202,14 @@ impl CheckedDataset {
                 ));
             }
         }
-        let names = self.tasks.len().max(self.mutants.len());
-        if names.max(self.unchecked.len()) > MAX_NAMES {
+        let names = [
+            self.tasks.len(),
+            self.right.len(),
+            self.mutants.len(),
+            self.unchecked.len(),
+            self.work.len(),
+        ];
+        if names.into_iter().any(|names| names > MAX_NAMES) {
             return Err((
                 "/tasks".to_owned(),
                 format!("more than {MAX_NAMES} task types"),
@@ -205,10 +217,21 @@ impl CheckedDataset {
         }
         self.tasks
             .keys()
+            .chain(self.right.keys())
             .chain(self.mutants.keys())
+            .chain(self.work.keys())
             .chain(self.unchecked.keys())
             .try_for_each(|name| check_name("/tasks", name))
     }
+}
+
+/// Counts of rows by their right completions: golds and solutions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CheckRight {
+    /// Number of rows of which one was graded.
+    pub tried: u64,
+    /// Of those, rows of which each gold and the solution passed, each time.
+    pub passed: u64,
 }
 
 /// Counts of wrong completions that were tried.

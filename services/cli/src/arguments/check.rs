@@ -171,6 +171,15 @@ pub(crate) struct Check {
     /// Store the report on this server, which shows it under `/ui/checks`
     #[arg(long, value_name = "URL")]
     pub(crate) record: Option<String>,
+    /// Write a certificate of what was found, signed with the key of receipts
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
+    /// Compare what was found with this certificate; exit with 1 if it differs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) verify_certificate: Option<PathBuf>,
+    /// Require that one of these public keys signed the certificate
+    #[arg(long, value_name = "KEY", requires = "verify_certificate")]
+    pub(crate) signed_by: Vec<String>,
     #[command(flatten)]
     pub(crate) key: ServerKey,
     /// Grade each gold and solution N times, to find verdicts that vary

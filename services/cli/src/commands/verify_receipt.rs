@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use assay_core::RawJson;
 use assay_node::Node;
-use assay_review::receipt::{Difference, Envelope, PublicKey, Statement};
+use assay_review::receipt::{Difference, Envelope, PublicKey, RECEIPT, Statement};
 use serde::Serialize;
 
 use crate::arguments::VerifyReceiptArguments;
@@ -32,7 +32,7 @@ struct Finding {
     keys: Vec<String>,
     /// Why it is not valid, or cannot be graded.
     reason: Option<String>,
-    differences: Vec<Differs>,
+    differences: Vec<Difference>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -48,35 +48,11 @@ enum State {
     NotGraded,
 }
 
-#[derive(Serialize)]
-struct Differs {
-    key: String,
-    stated: Option<RawJson>,
-    now: Option<RawJson>,
-}
-
-impl From<Difference> for Differs {
-    fn from(difference: Difference) -> Self {
-        Self {
-            key: difference.key,
-            stated: difference.stated,
-            now: difference.now,
-        }
-    }
-}
-
 pub(crate) fn run(
     file: Option<&Path>,
     arguments: &VerifyReceiptArguments,
 ) -> anyhow::Result<CommandStatus> {
-    let required = arguments
-        .signed_by
-        .iter()
-        .map(|key| match key.parse() {
-            Ok(key) => Ok(key),
-            Err(()) => bail!("`--signed-by` must be a key of 64 hexadecimal digits, not `{key}`"),
-        })
-        .collect::<anyhow::Result<Vec<PublicKey>>>()?;
+    let required = public_keys(&arguments.signed_by)?;
     let path = &arguments.file;
     let input: Box<dyn Read> = if path == Path::new("-") {
         Box::new(io::stdin())
@@ -91,6 +67,33 @@ pub(crate) fn run(
         node.stop().await;
         verified
     })
+}
+
+/// The keys of `--signed-by`.
+pub(crate) fn public_keys(signed_by: &[String]) -> anyhow::Result<Vec<PublicKey>> {
+    let keys = signed_by.iter().map(|key| match key.parse() {
+        Ok(key) => Ok(key),
+        Err(()) => bail!("`--signed-by` must be a key of 64 hexadecimal digits, not `{key}`"),
+    });
+    keys.collect()
+}
+
+/// Writes a line with a part that differs between what was signed and now.
+pub(crate) fn write_difference(
+    out: &mut impl Write,
+    signed: &str,
+    Difference { key, stated, now }: &Difference,
+) -> io::Result<()> {
+    let shown = |json: &Option<RawJson>| {
+        let text = json.as_ref().map_or("nothing", RawJson::get);
+        table::printable(text)
+    };
+    writeln!(
+        out,
+        "  {key}: {} in the {signed}, {} now",
+        shown(stated),
+        shown(now)
+    )
 }
 
 async fn verify(
@@ -143,7 +146,8 @@ async fn find(
         reason: None,
         differences: Vec::new(),
     };
-    let opened = envelope.and_then(|envelope| envelope.open().map_err(|error| error.to_string()));
+    let opened =
+        envelope.and_then(|envelope| envelope.open(RECEIPT).map_err(|error| error.to_string()));
     let (payload, keys) = match opened {
         Ok(opened) => opened,
         Err(reason) => {
@@ -173,7 +177,7 @@ async fn find(
         Ok(differences) if differences.is_empty() => finding.state = State::Verified,
         Ok(differences) => {
             finding.state = State::Differs;
-            finding.differences = differences.into_iter().map(Differs::from).collect();
+            finding.differences = differences;
         }
         Err(error) => {
             finding.state = State::NotGraded;
@@ -203,21 +207,8 @@ fn write(out: &mut impl Write, finding: &Finding) -> io::Result<()> {
         }
         State::Differs => {
             writeln!(out, "{name}: differs")?;
-            finding
-                .differences
-                .iter()
-                .try_for_each(|Differs { key, stated, now }| {
-                    let shown = |json: &Option<RawJson>| {
-                        let text = json.as_ref().map_or("nothing", RawJson::get);
-                        table::printable(text)
-                    };
-                    writeln!(
-                        out,
-                        "  {key}: {} in the receipt, {} now",
-                        shown(stated),
-                        shown(now)
-                    )
-                })
+            let mut differences = finding.differences.iter();
+            differences.try_for_each(|found| write_difference(out, "receipt", found))
         }
         State::Invalid => writeln!(out, "{name}: not valid: {reason}"),
         State::NotGraded => writeln!(out, "{name}: not compared: {reason}"),

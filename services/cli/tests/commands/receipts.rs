@@ -1,4 +1,4 @@
-//! `assay receipt` and `assay verify-receipt`.
+//! `assay receipt` and `assay verify-receipt`, and certificates of `assay check`.
 
 use std::path::Path;
 
@@ -113,4 +113,77 @@ fn files_without_receipts_are_errors() {
     );
     let key = ["verify-receipt", "empty", "--signed-by", "abc"];
     assert_fails(folder, &key, "64 hexadecimal digits");
+}
+
+/// Checks `rows.jsonl` with these options; returns the exit code and standard error.
+fn check(folder: &Path, options: &[&str]) -> (Option<i32>, String) {
+    let check = [
+        "check",
+        "rows.jsonl",
+        "--template",
+        "gsm8k",
+        "--format",
+        "json=report.json",
+    ];
+    let output = assay(folder, &[&check[..], options].concat());
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn a_certificate_is_compared_with_a_check_elsewhere() {
+    let (here, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (here, elsewhere) = (here.path(), elsewhere.path());
+    let rows: Vec<String> = (2..8)
+        .map(|n| {
+            format!(
+                "{{\"question\":\"{n} times {n}?\",\"answer\":\"#### {}\"}}\n",
+                n * n
+            )
+        })
+        .collect();
+    for folder in [here, elsewhere] {
+        std::fs::write(folder.join("rows.jsonl"), rows.concat()).unwrap();
+    }
+    let repeats = ["--repeats", "2"];
+    let certified = check(here, &[&repeats[..], &["--certificate", "c.json"]].concat());
+    assert_eq!(certified.0, Some(0), "{}", certified.1);
+    let key = assay(
+        here,
+        &["receipt", "--public-key", "--database", "sqlite://assay.db"],
+    );
+    let key = text(&key.stdout).trim().to_owned();
+    std::fs::copy(here.join("c.json"), elsewhere.join("c.json")).unwrap();
+
+    let verify = ["--verify-certificate", "c.json", "--signed-by", &key];
+    let verified = check(elsewhere, &[&repeats[..], &verify].concat());
+    assert_eq!(verified.0, Some(0), "{}", verified.1);
+    assert!(
+        verified.1.contains("found what the certificate states"),
+        "{}",
+        verified.1
+    );
+    let once = check(elsewhere, &verify);
+    assert_eq!(once.0, Some(1));
+    assert!(once.1.contains("options: {\"repeats\":2"), "{}", once.1);
+    let stranger = [
+        "--verify-certificate",
+        "c.json",
+        "--signed-by",
+        &"0".repeat(64),
+    ];
+    let refused = check(elsewhere, &[&repeats[..], &stranger].concat());
+    assert_eq!(refused.0, Some(2));
+    assert!(refused.1.contains("none of the keys"), "{}", refused.1);
+
+    let wrong = rows.concat().replace("#### 49", "#### 48");
+    std::fs::write(elsewhere.join("rows.jsonl"), wrong).unwrap();
+    let changed = check(elsewhere, &[&repeats[..], &verify].concat());
+    assert_eq!(changed.0, Some(1));
+    assert!(changed.1.contains("  files: "), "{}", changed.1);
+
+    let receipt = std::fs::read_to_string(here.join("c.json")).unwrap();
+    let renamed = receipt.replace("certificate+json", "receipt+json");
+    std::fs::write(elsewhere.join("r.json"), renamed).unwrap();
+    let output = assay(elsewhere, &["verify-receipt", "r.json"]);
+    assert_eq!(output.status.code(), Some(1), "a certificate is no receipt");
 }

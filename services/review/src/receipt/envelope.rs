@@ -8,15 +8,20 @@ use utoipa::ToSchema;
 
 use super::key::{PublicKey, SigningKey};
 
-/// Media type of the payload.
-const RECEIPT: &str = "application/vnd.assay.receipt+json";
+/// Media type of the payload of a receipt: JSON with the keys `assay`, `grade`, `time_us`, `item`
+/// and `result`.
+pub const RECEIPT: &str = "application/vnd.assay.receipt+json";
 
-/// A signed envelope. Its payload is JSON with the keys `assay`, `grade`, `time_us`, `item` and
-/// `result`.
+/// Media type of the payload of a certificate: JSON with the keys of a [`Certificate`].
+///
+/// [`Certificate`]: crate::certificate::Certificate
+pub const CERTIFICATE: &str = "application/vnd.assay.certificate+json";
+
+/// A signed envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Receipt)]
 pub struct Envelope {
-    /// Media type of the payload: `application/vnd.assay.receipt+json`.
+    /// Media type of the payload, `application/vnd.assay.receipt+json` of receipts.
     #[serde(rename = "payloadType")]
     pub payload_type: String,
     /// The payload in Base64.
@@ -41,8 +46,8 @@ pub struct Signature {
 #[derive(Debug, thiserror::Error)]
 pub enum EnvelopeError {
     /// It contains something else.
-    #[error("the `payloadType` is `{0}`, not `{RECEIPT}`")]
-    Type(String),
+    #[error("the `payloadType` is `{0}`, not `{1}`")]
+    Type(String, &'static str),
     /// The payload is not Base64.
     #[error("the `payload` is not Base64: {0}")]
     Base64(base64::DecodeError),
@@ -52,12 +57,12 @@ pub enum EnvelopeError {
 }
 
 impl Envelope {
-    /// Signs a payload.
+    /// Signs a payload of this media type.
     #[must_use]
-    pub(super) fn sign(payload: &[u8], key: &SigningKey) -> Self {
-        let signature = key.sign(&signed_bytes(payload));
+    pub(crate) fn sign(kind: &str, payload: &[u8], key: &SigningKey) -> Self {
+        let signature = key.sign(&signed_bytes(kind, payload));
         Self {
-            payload_type: RECEIPT.to_owned(),
+            payload_type: kind.to_owned(),
             payload: STANDARD.encode(payload),
             signatures: vec![Signature {
                 keyid: key.public().to_string(),
@@ -66,17 +71,17 @@ impl Envelope {
         }
     }
 
-    /// Returns the payload and the keys that signed it. Other signatures are ignored, as DSSE
-    /// requires.
+    /// Returns the payload, which has this media type, and the keys that signed it. Other
+    /// signatures are ignored, as DSSE requires.
     ///
     /// # Errors
     /// [`EnvelopeError`] if no signature is valid.
-    pub fn open(&self) -> Result<(Vec<u8>, Vec<PublicKey>), EnvelopeError> {
-        if self.payload_type != RECEIPT {
-            return Err(EnvelopeError::Type(self.payload_type.clone()));
+    pub fn open(&self, kind: &'static str) -> Result<(Vec<u8>, Vec<PublicKey>), EnvelopeError> {
+        if self.payload_type != kind {
+            return Err(EnvelopeError::Type(self.payload_type.clone(), kind));
         }
         let payload = decoded(&self.payload).map_err(EnvelopeError::Base64)?;
-        let signed = signed_bytes(&payload);
+        let signed = signed_bytes(kind, &payload);
         let signers = self.signatures.iter().filter_map(|signature| {
             let key: PublicKey = signature.keyid.parse().ok()?;
             let signature = decoded(&signature.sig).ok()?;
@@ -99,8 +104,8 @@ fn decoded(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
 }
 
 /// The bytes that are signed: the pre-authentication encoding of DSSE.
-fn signed_bytes(payload: &[u8]) -> Vec<u8> {
-    let head = format!("DSSEv1 {} {RECEIPT} {} ", RECEIPT.len(), payload.len());
+fn signed_bytes(kind: &str, payload: &[u8]) -> Vec<u8> {
+    let head = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len());
     [head.as_bytes(), payload].concat()
 }
 
@@ -111,7 +116,7 @@ mod tests {
     /// The example of the specification, with its own type of payload.
     #[test]
     fn signs_the_encoding_of_the_specification() {
-        let bytes = signed_bytes(b"hello");
+        let bytes = signed_bytes(RECEIPT, b"hello");
         let expected = b"DSSEv1 34 application/vnd.assay.receipt+json 5 hello";
         assert_eq!(bytes, expected);
     }
@@ -119,9 +124,9 @@ mod tests {
     #[test]
     fn every_changed_byte_is_found() {
         let key = SigningKey::generate().unwrap();
-        let envelope = Envelope::sign(br#"{"grade":"x"}"#, &key);
+        let envelope = Envelope::sign(RECEIPT, br#"{"grade":"x"}"#, &key);
         assert_eq!(
-            envelope.open().unwrap(),
+            envelope.open(RECEIPT).unwrap(),
             (br#"{"grade":"x"}"#.to_vec(), vec![key.public()])
         );
         let json = serde_json::to_vec(&envelope).unwrap();
@@ -135,7 +140,10 @@ mod tests {
                 // The digits of a key may be upper case.
                 let same_key = read.signatures[0].keyid.to_lowercase();
                 let is_case = same_key == envelope.signatures[0].keyid;
-                assert!(read.open().is_err() || is_case, "byte {at}, bit {bit}");
+                assert!(
+                    read.open(RECEIPT).is_err() || is_case,
+                    "byte {at}, bit {bit}"
+                );
             }
         }
     }
@@ -143,23 +151,40 @@ mod tests {
     #[test]
     fn rejects_what_is_not_signed() {
         let key = SigningKey::generate().unwrap();
-        let mut envelope = Envelope::sign(b"{}", &key);
+        let mut envelope = Envelope::sign(RECEIPT, b"{}", &key);
         envelope.signatures.clear();
-        assert!(matches!(envelope.open(), Err(EnvelopeError::Unsigned)));
+        assert!(matches!(
+            envelope.open(RECEIPT),
+            Err(EnvelopeError::Unsigned)
+        ));
         let other = SigningKey::generate().unwrap();
-        let mut envelope = Envelope::sign(b"{}", &key);
+        let mut envelope = Envelope::sign(RECEIPT, b"{}", &key);
         envelope.signatures[0].keyid = other.public().to_string();
-        assert!(matches!(envelope.open(), Err(EnvelopeError::Unsigned)));
+        assert!(matches!(
+            envelope.open(RECEIPT),
+            Err(EnvelopeError::Unsigned)
+        ));
         // A signature that cannot be checked does not take away a valid one.
-        let mut envelope = Envelope::sign(b"{}", &key);
+        let mut envelope = Envelope::sign(RECEIPT, b"{}", &key);
         let unknown = Signature {
             keyid: String::new(),
             sig: "?".to_owned(),
         };
         envelope.signatures.insert(0, unknown);
-        assert_eq!(envelope.open().unwrap().1, [key.public()]);
-        let mut envelope = Envelope::sign(b"{}", &key);
-        envelope.payload_type = "text/plain".to_owned();
-        assert!(matches!(envelope.open(), Err(EnvelopeError::Type(_))));
+        assert_eq!(envelope.open(RECEIPT).unwrap().1, [key.public()]);
+        let mut envelope = Envelope::sign(RECEIPT, b"{}", &key);
+        assert!(matches!(
+            envelope.open(CERTIFICATE),
+            Err(EnvelopeError::Type(..))
+        ));
+        envelope.payload_type = CERTIFICATE.to_owned();
+        assert!(matches!(
+            envelope.open(CERTIFICATE),
+            Err(EnvelopeError::Unsigned)
+        ));
+        assert!(matches!(
+            envelope.open(RECEIPT),
+            Err(EnvelopeError::Type(..))
+        ));
     }
 }

@@ -45,7 +45,7 @@ impl Signer {
         }
     }
 
-    pub(super) async fn key(&self) -> Result<Arc<SigningKey>, KeyError> {
+    pub(crate) async fn key(&self) -> Result<Arc<SigningKey>, KeyError> {
         let key = self.key.get_or_try_init(async || {
             let path = self.path.clone();
             let opened = tokio::task::spawn_blocking(move || SigningKey::open(&path)).await;

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use assay_core::{ErrorCode, GradeId, RawJson};
 use assay_engine::{Batch, BatchItem, EngineError};
+use serde::Serialize;
 
 use crate::Review;
 use crate::replay::{ReplayError, ReplayOptions, StoredItems};
 
-pub use envelope::{Envelope, EnvelopeError, Signature};
+pub use envelope::{CERTIFICATE, Envelope, EnvelopeError, RECEIPT, Signature};
 pub(crate) use key::Signer;
 pub use key::{KeyError, PublicKey, SigningKey};
 pub use statement::{StatedItem, Statement};
@@ -63,12 +64,12 @@ impl ReceiptError {
     }
 }
 
-/// A part of the result that differs when the item is graded again.
-#[derive(Debug, Clone)]
+/// A part of what was signed that differs when it is done again.
+#[derive(Debug, Clone, Serialize)]
 pub struct Difference {
-    /// Key of the result, such as `verdict`.
+    /// Its key, such as `verdict`.
     pub key: String,
-    /// Its value in the receipt; `None` if the receipt does not have it.
+    /// Its value as it was signed; `None` if there was none.
     pub stated: Option<RawJson>,
     /// Its value now.
     pub now: Option<RawJson>,
@@ -101,7 +102,7 @@ impl Review {
             let keys: Vec<_> = changed.into_iter().map(|part| part.key).collect();
             return Err(ReceiptError::Differs(keys.join("`, `")));
         }
-        Ok(Envelope::sign(json.as_bytes(), &key))
+        Ok(Envelope::sign(RECEIPT, json.as_bytes(), &key))
     }
 
     /// The public part of the key that signs the receipts of this node.
@@ -164,7 +165,7 @@ fn invalid(reason: String) -> ReplayError {
     }
 }
 
-fn differences(
+pub(crate) fn differences(
     stated: &BTreeMap<String, RawJson>,
     now: &BTreeMap<String, RawJson>,
 ) -> Vec<Difference> {

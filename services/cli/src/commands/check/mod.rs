@@ -1,6 +1,7 @@
 //! `assay check`: validates datasets with the graders that will grade their rollouts.
 
 mod cache;
+mod certificate;
 mod options;
 mod reports;
 mod rows;
@@ -10,14 +11,16 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use assay_check::findings::Severity;
 use assay_check::reports::Format;
 use assay_check::{FailOn, Options, Report, findings};
 use assay_client::Client;
 use assay_node::{Config, Node};
+use assay_review::certificate::Certificate;
 use assay_wire::checks::{self, CheckReport};
 
+use self::certificate::Certificates;
 use super::dataset_files;
 use crate::arguments::Check;
 use crate::exit::CommandStatus;
@@ -41,6 +44,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
     let fail_on = settings.fail_on.unwrap_or_default();
     let options = options::options(&config.templates()?, settings, arguments)?;
     let reports = reports::Reports::open(arguments)?;
+    let certificates = Certificates::open(&configuration(file, Vec::new())?, arguments)?;
     let record = arguments
         .record
         .as_deref()
@@ -56,7 +60,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         .as_deref()
         .map(OutputFile::open)
         .transpose()?;
-    let Some(report) = block_on(run_check(config, arguments, options, rows))? else {
+    let is_certified = certificates.are_asked();
+    let check = run_check(config, arguments, options, rows, is_certified);
+    let Some((report, certificate)) = block_on(check)? else {
         return Ok(CommandStatus::Interrupted);
     };
     let written = reports.write(&report).and_then(|()| match tests {
@@ -69,18 +75,22 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         return Ok(CommandStatus::Interrupted);
     }
     written?;
-    anyhow::ensure!(
+    ensure!(
         report.failed == 0,
         "cannot grade {} probes; the first error: {}",
         report.failed,
         report.first_failure.as_deref().unwrap_or_default()
     );
+    let is_same = match &certificate {
+        Some(certificate) => block_on(certificates.finish(certificate))?,
+        None => true,
+    };
     let failing = match fail_on {
         FailOn::Warning => report.total(),
         FailOn::Error => report.of(Severity::Error),
         FailOn::Never => 0,
     };
-    Ok(if failing == 0 {
+    Ok(if failing == 0 && is_same {
         CommandStatus::Done
     } else {
         CommandStatus::Findings
@@ -105,13 +115,14 @@ async fn send(record: &Client, report: &Report) -> anyhow::Result<CommandStatus>
     }
 }
 
-/// Checks the datasets; `None` if interrupted.
+/// Checks the datasets, also for a certificate if it is asked for; `None` if interrupted.
 async fn run_check(
     config: Config,
     arguments: &Check,
     options: Options,
     rows: Option<OutputFile>,
-) -> anyhow::Result<Option<Report>> {
+    is_certified: bool,
+) -> anyhow::Result<Option<(Report, Option<Certificate>)>> {
     // Fetched files are deleted when this is dropped, after the check.
     let fetched = tempfile::tempdir()?;
     let mut datasets = Vec::new();
@@ -125,6 +136,9 @@ async fn run_check(
             .await?,
         );
     }
+    let files = is_certified
+        .then(|| certificate::hash(&datasets))
+        .transpose()?;
     let node = Node::start(config.clone()).await?;
     let options = Options {
         cache: cache::open(&config, &node, arguments)?,
@@ -146,14 +160,25 @@ async fn run_check(
         }
     };
     progress.finish();
+    let Some(report) = report else {
+        node.stop().await;
+        return Ok(None);
+    };
+    let certificate = match files {
+        Some(files) => {
+            let unchanged = certificate::hash(&datasets)? == files;
+            ensure!(unchanged, "a dataset was changed while it was checked");
+            let of = (&config, arguments);
+            Some(certificate::certificate(files, &report, of, node.engine())?)
+        }
+        None => None,
+    };
     node.stop().await;
-    if let Some(report) = &report {
-        show_reused(report);
-    }
-    if let (Some(report), Some(rows)) = (&report, rows) {
+    show_reused(&report);
+    if let Some(rows) = rows {
         rows::write_clean(rows, &datasets, &report.flagged)?;
     }
-    Ok(report)
+    Ok(Some((report, certificate)))
 }
 
 /// Says that results of an earlier check were used, to a person who watches.
