@@ -226,7 +226,7 @@ queries: ## compare queries with their usual evaluation in Python: small ones, a
 calls: ## compare tool calls with BFCL's checker; needs `bfcl-eval`: ARGS="--python .venv/bin/python"
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- calls $(ARGS)
 
-schemas: ## compare JSON Schemas with Python's `jsonschema`: ARGS="--python .venv/bin/python"
+schemas: ## compare JSON Schemas with `jsonschema` and `jsonschema-rs` in Python: ARGS="--python .venv/bin/python"
 	$(CARGO) run --locked --package assay-tests --bin assay-measure -- schemas $(ARGS)
 
 models: build ## compare reward models with `transformers`, installed unless ARGS contain `--python PYTHON`

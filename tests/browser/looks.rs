@@ -1,6 +1,7 @@
 //! Layout of pages: narrow screens, dark mode, hostile texts.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -27,6 +28,8 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
     let conversation = conversation["results"][0]["grade"].as_str().unwrap();
     let drawn = service.post("/v1/adjudications/next", &json!({})).await;
     let drawn = drawn["grade"]["grade"].as_str().unwrap();
+    let replay = replayed(service).await;
+    let session = called(service).await;
     vec![
         ("home", "/ui".to_owned()),
         ("runs", "/ui/runs".to_owned()),
@@ -54,12 +57,46 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
             "check",
             format!("/ui/checks/{}", check["check"].as_str().unwrap()),
         ),
+        ("jobs", "/ui/jobs".to_owned()),
+        ("job", format!("/ui/jobs/{replay}")),
+        ("sessions", "/ui/sessions".to_owned()),
+        ("session", format!("/ui/sessions/{session}")),
         ("audit", "/ui/audit".to_owned()),
         ("keys", "/ui/keys".to_owned()),
         ("storage", "/ui/storage".to_owned()),
         ("sign-in", "/ui/sign-in".to_owned()),
         ("missing", "/ui/nothing".to_owned()),
     ]
+}
+
+/// A replay that changes verdicts, after its end.
+async fn replayed(service: &Service) -> String {
+    let options = json!({ "options": { "form": "decimal" } });
+    let job = service
+        .post("/v1/jobs/replay?run=pizza%2Fsmall", &options)
+        .await;
+    let id = job["job"].as_str().unwrap().to_owned();
+    loop {
+        let job = service.get(&format!("/v1/jobs/{id}")).await;
+        if job["state"] == "done" {
+            assert!(job["replay"]["flipped"].as_u64().unwrap() > 0, "{job}");
+            return id;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// An interpreter session with a call that succeeds and one that fails.
+async fn called(service: &Service) -> String {
+    let name = "rollout 17 of a run with a long name, seed 0001";
+    let open = json!({ "language": "python", "name": name });
+    let session = service.post("/v1/sessions", &open).await;
+    let id = session["id"].as_str().unwrap().to_owned();
+    for code in ["slices = 8\nslices - 5", "slices / 0"] {
+        let run = format!("/v1/sessions/{id}/run");
+        service.post(&run, &json!({ "code": code })).await;
+    }
+    id
 }
 
 /// A batch whose prompt and completion are messages, of a channel with judged verdicts.

@@ -79,7 +79,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
         "assay-operators",
         &[
             "access", "alerts", "base", "core", "jobs", "record", "rewards", "engine", "review",
-            "wire",
+            "sessions", "wire",
         ],
     ),
     (

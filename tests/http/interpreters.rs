@@ -523,6 +523,33 @@ async fn open_sessions_are_limited() {
 }
 
 #[tokio::test]
+async fn pages_show_sessions_and_end_them() {
+    let service = service().await;
+    let empty = service.get("/ui/sessions").await.text();
+    assert!(empty.contains("No interpreter session is open"), "{empty}");
+    let named = json!({ "language": "python", "name": "rollout <17>" });
+    let id = open_with(&service, &named).await;
+    run(&service, &id, &json!({ "code": "x = '<b>'\nx" })).await;
+    run(&service, &id, &json!({ "code": "x / 0" })).await;
+    let address = format!("/ui/sessions/{id}");
+    let list = service.get("/ui/sessions").await.text();
+    assert!(list.contains(&format!("href=\"{address}\"")), "{list}");
+    assert!(list.contains("rollout &#60;17&#62;"), "{list}");
+    let page = service.get(&address).await.text();
+    assert!(page.contains("x = &#39;&#60;b&#62;&#39;"), "{page}");
+    let second = page.find("Call 2: <span class=\"bad\">exception").unwrap();
+    assert!(second < page.find("Call 1: <span>ok").unwrap(), "{page}");
+    let end = Request::post(format!("{address}/end"));
+    let ended = service.send(end.body(Body::empty()).unwrap()).await;
+    assert_eq!(ended.headers["location"], "/ui/sessions");
+    assert_eq!(service.get(&address).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(
+        service.get("/ui/sessions?after=x").await.status,
+        StatusCode::BAD_REQUEST
+    );
+}
+
+#[tokio::test]
 async fn opening_a_name_again_returns_its_session() {
     let service = service().await;
     let request = json!({ "language": "python", "name": "rollout-1", "seed": 7 });

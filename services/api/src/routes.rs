@@ -163,6 +163,7 @@ fn endpoints(api: &Api) -> Endpoints {
         Arc::clone(api.alerts()),
         Arc::clone(api.shared_gate()),
         api.jobs().clone(),
+        api.sessions().clone(),
         api.tls().is_some(),
     );
     documented()

@@ -47,7 +47,7 @@ pub use ignores::Ignores;
 pub use options::{DEFAULT_MAX_FINDINGS, Options};
 pub use own_rules::OwnRules;
 pub use probes::why_unprobed;
-pub use report::{DatasetSummary, Finding, FlaggedRows, Mutants, NewTest, Report};
+pub use report::{DatasetSummary, Finding, FlaggedRows, Mutants, NewTest, Report, RightRows};
 pub use rollouts::Rollouts;
 pub use row::RowLocation;
 pub use settings::{CodeSettings, DatasetSettings, FailOn, RowSettings, Settings};

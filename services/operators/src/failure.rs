@@ -7,6 +7,7 @@ use assay_record::RecordError;
 use assay_review::ReviewError;
 use assay_review::filter::FilterError;
 use assay_review::replay::ReplayError;
+use assay_sessions::SessionError;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
@@ -70,6 +71,12 @@ impl From<JobError> for Failure {
             JobError::Record(error) => error.into(),
             error => Self::of(error.code(), error.to_string()),
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        Self::of(error.code(), error.to_string())
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Section {
     Suspects,
     Checks,
     Jobs,
+    /// Interpreter sessions.
+    Sessions,
     Cost,
     Storage,
     Audit,
@@ -38,6 +40,7 @@ impl Section {
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
         (Self::Jobs, "/ui/jobs", "Jobs", "b"),
+        (Self::Sessions, "/ui/sessions", "Sessions", "i"),
         (Self::Cost, "/ui/cost", "Cost", "t"),
         (Self::Storage, "/ui/storage", "Storage", "o"),
     ];
@@ -45,7 +48,9 @@ impl Section {
     /// The role that its pages and forms need.
     pub(crate) const fn role(self) -> Role {
         match self {
-            Self::Home | Self::Runs | Self::Grades | Self::Jobs | Self::Other => Role::Trainer,
+            Self::Home | Self::Runs | Self::Grades | Self::Jobs | Self::Sessions | Self::Other => {
+                Role::Trainer
+            }
             Self::Checks => Role::Checker,
             Self::Verifier | Self::Suspects | Self::Cost | Self::Storage | Self::Audit => {
                 Role::Operator

@@ -9,6 +9,7 @@ use assay_core::ErrorCode;
 use assay_jobs::Jobs;
 use assay_record::access::{Access, Role};
 use assay_review::Review;
+use assay_sessions::Sessions;
 use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
@@ -24,7 +25,8 @@ use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
     audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades,
-    home, job, jobs, keys, prompts, queue, run, run_notes, runs, sign_in, storage, suspects,
+    home, job, jobs, keys, prompts, queue, run, run_notes, runs, session, sessions, sign_in,
+    storage, suspects,
 };
 use crate::site::Site;
 
@@ -80,6 +82,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
     alerts: Arc<Alerts>,
     gate: Arc<Gate>,
     jobs: Jobs,
+    sessions: Sessions,
     secure: bool,
 ) -> (Router<S>, Vec<(Method, &'static str, Access)>) {
     const PUBLIC: Access = Access::Public;
@@ -136,6 +139,17 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .get(Section::Jobs.access(), "/ui/jobs", jobs::page)
         .get(Section::Jobs.access(), "/ui/jobs/{id}", job::page)
         .post(Section::Jobs.access(), "/ui/jobs/{id}/cancel", job::cancel)
+        .get(Section::Sessions.access(), "/ui/sessions", sessions::page)
+        .get(
+            Section::Sessions.access(),
+            "/ui/sessions/{id}",
+            session::page,
+        )
+        .post(
+            Section::Sessions.access(),
+            "/ui/sessions/{id}/end",
+            session::end,
+        )
         .get(
             Section::Verifier.access(),
             "/ui/disagreements",
@@ -158,6 +172,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(
             alerts,
             gate,
             jobs,
+            sessions,
             secure,
         });
     (router, pages.roles)

@@ -6,6 +6,7 @@ use assay_access::{Caller, Gate};
 use assay_alerts::Alerts;
 use assay_jobs::Jobs;
 use assay_review::Review;
+use assay_sessions::{Sender, Sessions};
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
@@ -21,6 +22,7 @@ pub(crate) struct Site {
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) jobs: Jobs,
+    pub(crate) sessions: Sessions,
     /// Whether connections use TLS, in which case cookies are sent only over TLS.
     pub(crate) secure: bool,
 }
@@ -33,11 +35,21 @@ pub(crate) struct Viewer {
     pub(crate) alerts: Arc<Alerts>,
     pub(crate) gate: Arc<Gate>,
     pub(crate) jobs: Jobs,
+    pub(crate) sessions: Sessions,
     /// The navigation for the caller.
     pub(crate) menu: Menu,
 }
 
 impl Viewer {
+    /// The viewer, as interpreter sessions see it.
+    pub(crate) fn sender(&self) -> Sender {
+        Sender {
+            caller: self.caller.name().to_owned(),
+            sees_all: self.caller.role().sees_all(),
+            share: Arc::clone(self.caller.share()),
+        }
+    }
+
     /// Writes an administrative act of the caller to the audit log.
     pub(crate) async fn audit(&self, action: &str, target: &str, details: Value) {
         self.gate.audit(&self.caller, action, target, details).await;
@@ -61,6 +73,7 @@ impl FromRequestParts<Site> for Viewer {
             alerts: Arc::clone(&site.alerts),
             gate: Arc::clone(&site.gate),
             jobs: site.jobs.clone(),
+            sessions: site.sessions.clone(),
         })
     }
 }

@@ -1,25 +1,39 @@
-"""Validates documents with the package `jsonschema`, which must be installed for the interpreter
-that runs this.
+"""Validates documents with a package, which must be installed for the interpreter that runs this.
 
-Reads a JSON object from standard input: {"times": n, "sets": [{"schema": …, "documents": [{"text":
-…, "valid": …}, …]}, …]}. Prints processor time of a document in seconds, three times: of validating
-what is read, of reading and validating its text, and of reading, checking and compiling the schema
-as well. Otherwise, schemas are compiled, and checked, before the clock starts.
+Reads a JSON object from standard input: {"package": "jsonschema" or "jsonschema_rs", "times": n,
+"sets": [{"schema": …, "documents": [{"text": …, "valid": …}, …]}, …]}. Prints processor time of a
+document in seconds, three times: of validating what is read, of reading and validating its text,
+and of reading, checking and compiling the schema as well. Otherwise, schemas are compiled, and
+checked, before the clock starts.
 """
 
+import importlib
 import json
 import sys
 import time
 
-from jsonschema import Draft202012Validator
+
+def compiler(package):
+    """Compiles a schema after it is checked."""
+    module = importlib.import_module(package)
+    validator = module.Draft202012Validator
+
+    def compile(schema):
+        if package == "jsonschema":
+            validator.check_schema(schema)
+        else:
+            module.meta.validate(schema)
+        return validator(schema)
+
+    return compile
 
 
 def main():
     work = json.load(sys.stdin)
+    compile = compiler(work["package"])
     pairs, schemas = [], []
     for one in work["sets"]:
-        Draft202012Validator.check_schema(one["schema"])
-        validator = Draft202012Validator(one["schema"])
+        validator = compile(one["schema"])
         for document in one["documents"]:
             pairs.append(
                 (validator, json.loads(document["text"]), document["text"], document["valid"])
@@ -40,9 +54,8 @@ def main():
     begun = time.process_time()
     for _ in range(times):
         for text, (_, _, document, valid) in zip(schemas, pairs):
-            schema = json.loads(text)
-            Draft202012Validator.check_schema(schema)
-            assert Draft202012Validator(schema).is_valid(json.loads(document)) == valid, document
+            validator = compile(json.loads(text))
+            assert validator.is_valid(json.loads(document)) == valid, document
     whole = (time.process_time() - begun) / times / len(pairs)
     print(validated / count, from_text / count, whole)
 

@@ -1,5 +1,5 @@
-//! `schemas`: compares the validation of documents by JSON Schemas with Python's `jsonschema`, in
-//! one run on one machine. Both sides compile their schemas first; then the same documents, valid
+//! `schemas`: compares the validation of documents by JSON Schemas with `jsonschema` and
+//! `jsonschema-rs` in Python, in one run on one machine. All sides compile their schemas first; then the same documents, valid
 //! and invalid, are validated as trees, and graded from their text: on this side that includes
 //! finding the document and writing evidence. At last each document comes with a schema of its own,
 //! which is read, checked and compiled as well. Times are processor time, each side the best of
@@ -19,10 +19,10 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Compare the speed of validation with Python's `jsonschema`.
+/// Compare the speed of validation with `jsonschema` and `jsonschema-rs` in Python.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The Python interpreter to compare with, one for which `jsonschema` is installed
+    /// The Python interpreter to compare with, one for which both packages are installed
     #[arg(long, default_value = "python3")]
     python: String,
     /// Rounds of each side
@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
 /// Repetitions on this side for each one of Python, because this side is faster and the clock is
 /// coarse.
 const OFTENER: usize = 20;
+
+/// The packages, and their repetitions for each one of the slowest.
+const PACKAGES: [(&str, usize); 2] = [("jsonschema", 1), ("jsonschema_rs", OFTENER)];
 
 /// A schema and documents for it.
 #[derive(Deserialize)]
@@ -125,9 +128,12 @@ struct Ready {
 #[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> anyhow::Result<()> {
     let documents = ready(sets)?;
-    let (mut python, mut here) = ([f64::INFINITY; 3], [f64::INFINITY; 3]);
+    let (mut peers, mut here) = ([[f64::INFINITY; 3]; 2], [f64::INFINITY; 3]);
     for _ in 0..arguments.rounds {
-        compared::best(&mut python, in_python(&arguments.python, sets, times)?);
+        for ((package, oftener), peer) in PACKAGES.into_iter().zip(&mut peers) {
+            let times = times * oftener;
+            compared::best(peer, in_python(&arguments.python, package, sets, times)?);
+        }
         compared::best(
             &mut here,
             [
@@ -146,17 +152,14 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
         documents.len(),
         bytes / documents.len()
     );
-    for (name, python, here) in [
-        ("validated", python[0], here[0]),
-        ("from text", python[1], here[1]),
-        ("with the schema", python[2], here[2]),
-    ] {
-        let ratio = python / here;
-        println!(
-            "  {name}: python {:.1} us a document, here {:.2} us: {ratio:.1} x",
-            1e6 * python,
-            1e6 * here
-        );
+    let names = ["validated", "from text", "with the schema"];
+    for (at, (name, here)) in names.into_iter().zip(here).enumerate() {
+        print!("  {name}: here {:.2} us a document", 1e6 * here);
+        for ((package, _), peer) in PACKAGES.iter().zip(&peers) {
+            let (peer, ratio) = (peer[at], peer[at] / here);
+            print!("; {package} {:.2} us, {ratio:.2} x", 1e6 * peer);
+        }
+        println!();
     }
     Ok(())
 }
@@ -223,9 +226,9 @@ fn with_schema(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
 
 /// Processor times of a document in Python, in seconds: validated, read and validated, and with its
 /// schema.
-fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 3]> {
+fn in_python(python: &str, package: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 3]> {
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
     let set = |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
-    let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
+    let work = json!({"package": package, "times": times, "sets": sets.iter().map(set).collect::<Value>()});
     compared::in_python(python, "tests/load/schemas/validate.py", &work)
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use assay_check::findings::{ALL, Code, code};
 use assay_check::reports::{FORMATS, Format};
-use assay_check::{Baseline, Compared, DatasetSummary, Finding, Mutants, Report, RowLocation};
+use assay_check::{
+    Baseline, Compared, DatasetSummary, Finding, Mutants, Report, RightRows, RowLocation,
+};
 use roxmltree::{Document, Node};
 use serde_json::Value;
 
@@ -58,6 +60,13 @@ fn report() -> Report {
         rows: 40,
         checked: 20,
         tasks: BTreeMap::from([("math".to_owned(), 20)]),
+        right: BTreeMap::from([(
+            "math".to_owned(),
+            RightRows {
+                tried: 17,
+                passed: 16,
+            },
+        )]),
         mutants: BTreeMap::from([(
             "math".to_owned(),
             Mutants {
@@ -66,6 +75,7 @@ fn report() -> Report {
             },
         )]),
         unchecked: BTreeMap::from([("no completion is known that should pass", 3)]),
+        work: BTreeMap::from([("math".to_owned(), 900)]),
     };
     Report {
         version: "0.1.0",

@@ -20,6 +20,8 @@ pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod run_notes;
 pub(crate) mod runs;
+pub(crate) mod session;
+pub(crate) mod sessions;
 pub(crate) mod sign_in;
 pub(crate) mod storage;
 pub(crate) mod suspects;

@@ -17,7 +17,7 @@ use crate::cost::{CostFilter, CostKey};
 use crate::database::{Database, Location};
 use crate::dataset_check::{self, DatasetCheck};
 use crate::event::{Adjudication, Assignment, Draw};
-use crate::job::{NewJob, NewShard, ShardOutcome};
+use crate::job::{JobKind, NewJob, NewShard, ShardOutcome};
 use crate::pair::{CollectedPair, Pair};
 use crate::prompt_changes::SetTotals;
 use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
@@ -472,12 +472,14 @@ async fn use_jobs(record: &Record) {
     let submit = async |n| {
         let job = NewJob {
             id: batch(n),
+            kind: JobKind::Grade,
             caller: CALLER.to_owned(),
             share: CALLER.to_owned(),
             run: None,
             step: Some(1),
             policy: None,
             key: Some(n.to_string()),
+            options: None,
         };
         assert!(record.begin_job(&job).await.unwrap());
         for no in 0..2 {
