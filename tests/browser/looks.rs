@@ -71,7 +71,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
 
 /// A replay that changes verdicts, after its end.
 async fn replayed(service: &Service) -> String {
-    let options = json!({ "options": { "form": "decimal" } });
+    let options = json!({ "options": { "answer": "1000" } });
     let job = service
         .post("/v1/jobs/replay?run=pizza%2Fsmall", &options)
         .await;

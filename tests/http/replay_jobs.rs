@@ -133,7 +133,7 @@ async fn a_replay_selects_grades_that_exist_and_accept_its_options() {
             "invalid_parameter",
         ),
         ("?run=a&limit=3", json!({}), "invalid_parameter"),
-        ("?run=a", json!({ "anser": 4 }), "unknown_field"),
+        ("?run=a", json!({ "anser": 4 }), "invalid_task"),
     ] {
         let got = replay(&service, query, options).await;
         let (_, refused, _) = got.refusal();

@@ -1,7 +1,7 @@
 //! Owns what people and trainers do with grades that are recorded: explain, replay and certify
 //! them by receipts, draw and adjudicate them, choose pairs for reward models and prompts to sample
-//! next, and store and certify the results of dataset checks next to them. Grades with the engine and reads the
-//! record; does not depend on HTTP.
+//! next, and store and certify the results of dataset checks next to them. Grades with the engine
+//! and reads the record; does not depend on HTTP.
 
 pub mod adjudications;
 pub mod certificate;

@@ -349,6 +349,10 @@ async fn read(record: &Record) {
     assert!(record.grade(grade).await.unwrap().is_some());
     for filter in filters() {
         let page = record.grades(&filter, None, 2).await.unwrap();
+        let (ids, _) = record.grade_ids(&filter, None, 2).await.unwrap();
+        assert_eq!(ids.len(), page.grades.len());
+        let found = record.grades_by_id(&ids).await.unwrap();
+        assert_eq!(found.len(), ids.len());
         record.grades(&filter, Some(grade), 2).await.unwrap();
         record.neighbours(&filter, grade).await.unwrap();
         let counts = record.kind_counts(&filter, 1_000).await.unwrap();
@@ -366,6 +370,7 @@ async fn read(record: &Record) {
     let task = body(BodyKind::Task, r#"{"type":"text","text":"4"}"#);
     let sizes = record.body_sizes(&[task.hash]).await.unwrap();
     assert_eq!(sizes[&task.hash], task.content.len() as u64);
+    assert_eq!(record.bodies(&[task.hash]).await.unwrap().len(), 1);
     assert_eq!(record.body(task.hash).await.unwrap(), Some(task));
     assert!(record.claim(&request_key()).await.unwrap().is_some());
     assert!(!record.channels().await.unwrap().graded.is_empty());
@@ -508,8 +513,13 @@ async fn use_jobs(record: &Record) {
     assert_eq!(record.failing_shards(job, 9).await.unwrap().len(), 1);
     assert_eq!(claim().await.unwrap().tries, 2);
     record.recover_jobs().await.unwrap();
-    let outcome = ShardOutcome::default();
+    let outcome = ShardOutcome {
+        summary: Some("{}".to_owned()),
+        results: Some(b"{}\n".to_vec()),
+        ..ShardOutcome::default()
+    };
     record.finish_job_shard(job, 0, &outcome).await.unwrap();
+    assert_eq!(record.shard_summaries(job).await.unwrap(), ["{}"]);
     assert!(!record.finish_job(job).await.unwrap());
     record
         .set_job_shard_aside(job, 1, "no answer")
