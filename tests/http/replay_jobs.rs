@@ -109,6 +109,11 @@ async fn a_replay_counts_what_an_option_changes() {
             assert_eq!(alone["recorded"], line["recorded"]);
         }
     }
+    let metrics = service.get("/metrics").await.text();
+    let counted = "assay_job_lines_total{kind=\"replay\",outcome=\"graded\"} ";
+    let line = metrics.lines().find_map(|line| line.strip_prefix(counted));
+    let lines: u64 = line.unwrap().parse().unwrap();
+    assert!(lines >= 1_401, "nodes of the process share them: {lines}");
     let runs = service.get("/v1/runs").await.json();
     let graded: u64 = runs["runs"]
         .as_array()

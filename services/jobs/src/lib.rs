@@ -18,6 +18,7 @@ mod error;
 mod grading;
 mod invalid_item;
 mod jobs;
+mod metrics;
 mod owners;
 mod parts;
 mod receiving;

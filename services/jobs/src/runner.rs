@@ -9,9 +9,9 @@ use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
+use crate::metrics::{self, Tried};
 use crate::shard_error::ShardError;
-use crate::{JobError, Jobs};
-use crate::{grading, replaying};
+use crate::{JobError, Jobs, grading, replaying};
 
 /// How long a node has a shard unless that is extended. Another node takes it over afterwards.
 const LEASE: Duration = Duration::from_secs(30);
@@ -41,6 +41,7 @@ impl Jobs {
     /// Continues what an earlier process of this node left, and grades shards until
     /// [`Jobs::stop`]. Does nothing without a record.
     pub async fn start(&self) {
+        metrics::start();
         let Ok(record) = self.record() else { return };
         if let Err(error) = record.recover_jobs().await {
             tracing::warn!(%error, "cannot continue the jobs that this node was grading at once; \
@@ -119,7 +120,9 @@ impl Jobs {
     async fn claim(&self, record: &Record) -> Result<Option<(OpenJob, ClaimedShard)>, JobError> {
         let now_us = self.engine().clock().unix_us();
         let turns = &self.shared().turns;
-        for job in turns.order(record.open_jobs().await?, now_us) {
+        let open = record.open_jobs().await?;
+        metrics::open(open.len());
+        for job in turns.order(open, now_us) {
             let batch = self.engine().new_id();
             if let Some(shard) = record.claim_job_shard(job.id, batch, LEASE).await? {
                 turns.claimed(job.id);
@@ -154,6 +157,7 @@ impl Jobs {
                 self.give_back(record, job, no, Duration::ZERO, None).await;
             }
             Err(ShardError::Later(pause)) => {
+                metrics::tried(job.kind, Tried::Postponed);
                 let pause = pause.min(MAX_PAUSE);
                 let now_us = self.engine().clock().unix_us();
                 let pause_us = i64::try_from(pause.as_micros()).unwrap_or(i64::MAX);
@@ -162,6 +166,7 @@ impl Jobs {
                 self.give_back(record, job, no, Duration::ZERO, None).await;
             }
             Err(ShardError::Failed(reason)) if tries < MAX_TRIES => {
+                metrics::tried(job.kind, Tried::Failed);
                 let pause = PAUSE * tries;
                 self.give_back(record, job, no, pause, Some(&reason)).await;
             }
@@ -186,12 +191,15 @@ impl Jobs {
     }
 
     async fn finish(&self, record: &Record, job: &OpenJob, no: u32, outcome: &ShardOutcome) {
+        metrics::tried(job.kind, Tried::Done);
+        metrics::lines(job.kind, outcome);
         let finished = self.persistently(|| record.finish_job_shard(job.id, no, outcome));
         // Otherwise it is claimed again, and its recorded reply is found.
         report(job.id, no, finished.await);
     }
 
     async fn set_aside(&self, record: &Record, job: &OpenJob, no: u32, reason: &str) {
+        metrics::tried(job.kind, Tried::SetAside);
         tracing::warn!(job = %job.id, shard = no, reason, "a shard of a job is set aside");
         let set = self.persistently(|| record.set_job_shard_aside(job.id, no, reason));
         report(job.id, no, set.await);
