@@ -1,9 +1,9 @@
 //! `schemas`: compares the validation of documents by JSON Schemas with `jsonschema` and
-//! `jsonschema-rs` in Python, in one run on one machine. All sides compile their schemas first; then
-//! the same documents, valid and invalid, are validated as trees, and graded from their text: on
-//! this side that includes finding the document and writing evidence. At last each document comes
-//! with a schema of its own, which is read, checked and compiled as well. Times are processor time,
-//! each side the best of alternating rounds.
+//! `jsonschema-rs` in Python, in one run on one machine. All sides compile their schemas first;
+//! then the same documents, valid and invalid, are validated as trees, and graded from their text:
+//! on this side that includes finding the document and writing evidence. At last each document
+//! comes with a schema of its own, which is read, checked and compiled as well. Times are processor
+//! time, each side the best of alternating rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
