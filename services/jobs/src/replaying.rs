@@ -1,6 +1,7 @@
 //! Grades the grades of a shard again and compares them. Nothing is recorded, so a shard that was
 //! interrupted is graded once more.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, Fault, GradeId, background};
@@ -53,8 +54,8 @@ fn options(json: Option<&str>) -> Result<ReplayOptions, ShardError> {
     })
 }
 
-fn unreadable(error: impl ToString) -> ShardError {
-    ShardError::Refused(format!("cannot read the shard: {}", error.to_string()))
+fn unreadable(error: impl Display) -> ShardError {
+    ShardError::Refused(format!("cannot read the shard: {error}"))
 }
 
 /// Why a replay has no result although the stored grade has one; `None` if it has, or if it would

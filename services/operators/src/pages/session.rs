@@ -1,7 +1,7 @@
 //! An interpreter session: what it may still use, its last calls, and the form that ends it.
 
 use askama::Template;
-use assay_wire::sessions::{LoggedCall, SessionBody};
+use assay_wire::sessions::{LoggedCall, Restored, SessionBody};
 use axum::extract::Path;
 use axum::response::Redirect;
 use serde_json::json;
@@ -118,7 +118,7 @@ fn facts(session: &SessionBody) -> Vec<Fact> {
     ];
     let fork = session.forked_from.as_deref();
     facts.extend(fork.map(|from| fact("fork of", cell(from))));
-    let restored = session.restored.map(|restored| restored.as_str());
+    let restored = session.restored.map(Restored::as_str);
     facts.extend(restored.map(|how| fact("restored", how.to_owned())));
     facts
 }

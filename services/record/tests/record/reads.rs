@@ -307,7 +307,8 @@ async fn several_grades_and_bodies_are_read_at_once() {
     hashes.push(Hash::of(b"nothing"));
     let bodies = store.bodies(&hashes).await.unwrap();
     assert_eq!(bodies.len(), hashes.len() - 1);
-    for (hash, body) in &bodies {
-        assert_eq!(Some(body), store.body(*hash).await.unwrap().as_ref());
+    for hash in &hashes {
+        let alone = store.body(*hash).await.unwrap();
+        assert_eq!(bodies.get(hash), alone.as_ref());
     }
 }

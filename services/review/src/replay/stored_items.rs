@@ -44,8 +44,8 @@ impl StoredItems {
             return Err(ReplayError::Redacted);
         }
         let task = self.body(stored, stored.source.task_hash, "task")?;
-        let task = std::str::from_utf8(&task.content).map_err(|error| invalid("task", error))?;
-        let mut task = Task::from_json(task).map_err(|error| invalid("task", error))?;
+        let task = std::str::from_utf8(&task.content).map_err(|error| invalid("task", &error))?;
+        let mut task = Task::from_json(task).map_err(|error| invalid("task", &error))?;
         if !options.fields.is_empty() {
             task = task.with_fields(&options.fields).map_err(rejected_task)?;
         }
@@ -60,7 +60,7 @@ impl StoredItems {
         let completion = read_completion(completion, "completion")?;
         let meta: Meta = match &stored.source.meta {
             Some(json) => {
-                serde_json::from_str(json.get()).map_err(|error| invalid("meta", error))?
+                serde_json::from_str(json.get()).map_err(|error| invalid("meta", &error))?
             }
             None => Meta::default(),
         };
@@ -109,7 +109,7 @@ pub(super) fn hashes(stored: &StoredGrade) -> impl Iterator<Item = Hash> + use<>
     .flatten()
 }
 
-fn invalid(what: &'static str, error: impl ToString) -> ReplayError {
+fn invalid(what: &'static str, error: &impl ToString) -> ReplayError {
     ReplayError::InvalidBody {
         what,
         reason: error.to_string(),
@@ -121,10 +121,10 @@ fn read_checks(stored: &StoredGrade) -> Result<Vec<(String, Task)>, ReplayError>
         return Ok(Vec::new());
     };
     let raw: std::collections::BTreeMap<String, Box<RawValue>> =
-        serde_json::from_str(json.get()).map_err(|error| invalid("checks", error))?;
+        serde_json::from_str(json.get()).map_err(|error| invalid("checks", &error))?;
     raw.into_iter()
         .map(|(name, raw)| {
-            let task = Task::from_raw(&raw).map_err(|error| invalid("checks", error))?;
+            let task = Task::from_raw(&raw).map_err(|error| invalid("checks", &error))?;
             Ok((name, task))
         })
         .collect()
@@ -133,11 +133,11 @@ fn read_checks(stored: &StoredGrade) -> Result<Vec<(String, Task)>, ReplayError>
 fn read_completion(body: &Body, what: &'static str) -> Result<Completion, ReplayError> {
     match body.kind {
         BodyKind::Messages => {
-            serde_json::from_slice(&body.content).map_err(|error| invalid(what, error))
+            serde_json::from_slice(&body.content).map_err(|error| invalid(what, &error))
         }
         // A text with the bytes of a task has the same hash, and is stored once, as the first kind.
         BodyKind::Text | BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
-            let text = std::str::from_utf8(&body.content).map_err(|error| invalid(what, error))?;
+            let text = std::str::from_utf8(&body.content).map_err(|error| invalid(what, &error))?;
             Ok(Completion::Text(text.into()))
         }
     }
