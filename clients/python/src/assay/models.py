@@ -980,6 +980,24 @@ class CheckReport(View):
         return value
 
 
+class CheckRight(View):
+    """Counts of rows by their right completions: golds and solutions."""
+
+    __slots__ = ()
+
+    @property
+    def passed(self) -> int:
+        """Of those, rows of which each gold and the solution passed, each time."""
+        value: int = self._get("passed")
+        return value
+
+    @property
+    def tried(self) -> int:
+        """Number of rows of which one was graded."""
+        value: int = self._get("tried")
+        return value
+
+
 class CheckedDataset(View):
     """One dataset of a report."""
 
@@ -1010,6 +1028,12 @@ class CheckedDataset(View):
         return value
 
     @property
+    def right(self) -> dict[str, CheckRight] | None:
+        """Rows whose right completions were graded, by task type."""
+        value = self._data.get("right")
+        return None if value is None else {key: CheckRight(item) for key, item in value.items()}
+
+    @property
     def rows(self) -> int:
         """Number of rows in the dataset."""
         value: int = self._get("rows")
@@ -1025,6 +1049,12 @@ class CheckedDataset(View):
     def unchecked(self) -> dict[str, int] | None:
         """Number of rows of which no completion that should pass was tried, by reason."""
         value: dict[str, int] | None = self._data.get("unchecked")
+        return value
+
+    @property
+    def work(self) -> dict[str, int] | None:
+        """Work of all completions, by task type, in units of the grader."""
+        value: dict[str, int] | None = self._data.get("work")
         return value
 
 
@@ -2987,9 +3017,7 @@ class Rate(View):
 
 
 class Receipt(View):
-    """A signed envelope. Its payload is JSON with the keys `assay`, `grade`, `time_us`, `item` and
-    `result`.
-    """
+    """A signed envelope."""
 
     __slots__ = ()
 
@@ -3001,7 +3029,7 @@ class Receipt(View):
 
     @property
     def payloadType(self) -> str:
-        """Media type of the payload: `application/vnd.assay.receipt+json`."""
+        """Media type of the payload, `application/vnd.assay.receipt+json` of receipts."""
         value: str = self._get("payloadType")
         return value
 
