@@ -30,7 +30,7 @@ WIDTH = 100
 # Operations whose replies and bodies get types: the API of Assay without the formats of others.
 PREFIX = "/v1/"
 # A reply that is read in parts has no class of its own.
-ALSO = ("FaultBody", "Counts")
+ALSO = ("FaultBody", "Counts", "MissingReplay")
 # These would hide exceptions of Python.
 RENAMED = {"Warning": "BatchWarning", "ExceptionBody": "RaisedException"}
 

@@ -66,3 +66,42 @@ def test_the_same_for_asyncio(node: Node) -> None:
         return list(await asyncio.gather(graded(3), graded(300)))
 
     assert [len(ids) for ids in asyncio.run(both())] == [3, 300]
+
+
+# A gold with which the items that passed fail, and the other way round.
+OTHER = {"answer": "so it is 0"}
+
+
+def test_a_replay_compares_verdicts(client: assay.Client) -> None:
+    math = {"completion": "\\boxed{1}", "task": {"type": "math", "answer": "1"}, "checks": {}}
+    client.grade([*items(600), math], run="replays")
+    same = client.jobs.wait(client.jobs.replay(run="replays", grader="text").job)
+    assert same.replay is not None
+    assert (same.kind, same.items, same.replay.flipped) == ("replay", 600, 0)
+
+    job = client.jobs.replay(run="replays", options={"match": "contains"}, idempotency_key="r")
+    again = client.jobs.replay(run="replays", options={"match": "contains"}, idempotency_key="r")
+    assert again.job == job.job
+    replays = list(client.jobs.replays(job.job))
+    missing = [replay for replay in replays if isinstance(replay, assay.models.MissingReplay)]
+    assert len(replays) == 601 and len(missing) == 1
+    assert missing[0].error.code == "invalid_task"
+
+    job = client.jobs.wait(client.jobs.replay(run="replays", grader="text", options=OTHER).job)
+    assert job.options == OTHER
+    assert job.replay is not None and job.replay.flipped == 600
+    pairs = {(pair.recorded, pair.replayed): pair.items for pair in job.replay.graders[0].verdicts}
+    assert pairs == {("correct", "wrong_answer"): 300, ("wrong_answer", "correct"): 300}
+    with pytest.raises(assay.RequestRejectedError) as rejected:
+        client.jobs.replay(run="unknown")
+    assert rejected.value.code == "empty_batch"
+
+
+def test_replays_with_asyncio(node: Node) -> None:
+    async def replayed() -> list[bool]:
+        async with assay.AsyncClient(node.url) as client:
+            await client.grade(items(3), run="async")
+            job = await client.jobs.replay(run="async", truncated=False, options=OTHER)
+            return [replay.flipped async for replay in client.jobs.replays(job.job)]
+
+    assert asyncio.run(replayed()) == [True] * 3

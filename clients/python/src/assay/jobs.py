@@ -340,8 +340,8 @@ class AsyncJobs(_Calls):
         ends_at, after = self._core.ends_at(deadline), 0
         while True:
             page = await self._transport.run(self._results(job, after, ends_at, result))
-            for result in page.results:
-                yield result
+            for line in page.results:
+                yield line
             if page.after is None or not (page.results or follow):
                 return
             if not page.results:

@@ -2263,6 +2263,24 @@ class Message(View):
         return value
 
 
+class MissingReplay(View):
+    """A stored grade that could not be graded again, in the results of a job."""
+
+    __slots__ = ()
+
+    @property
+    def error(self) -> Fault:
+        """Why."""
+        value = self._get("error")
+        return Fault(value)
+
+    @property
+    def grade(self) -> str:
+        """Id of the grade."""
+        value: str = self._get("grade")
+        return value
+
+
 class Model(View):
     """A loaded model."""
 
