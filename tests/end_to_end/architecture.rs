@@ -62,6 +62,7 @@ pub(crate) const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-jobs",
         &[
+            "base",
             "core",
             "engine",
             "mapping",

@@ -8,12 +8,14 @@ use assay_record::job::{Job, JobKind, JobState, RecentShards};
 use assay_record::{Record, RecordError};
 use assay_wire::jobs::{JobBody, MAX_FAILING, RATE_WINDOW_US};
 use assay_wire::replays::ReplaySummary;
+use serde_json::{Map, Value};
 use tokio::sync::{Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::owners::Unlimited;
 use crate::parts::JobParts;
+use crate::replay_request::ReplayJobOptions;
 use crate::turns::Turns;
 use crate::{JobError, JobSettings, Results};
 
@@ -95,8 +97,15 @@ impl Jobs {
         let now_us = self.engine().clock().unix_us();
         let mut bodies = Vec::new();
         for job in record.jobs(before, limit).await? {
-            let recent = recent(record, &job, now_us).await?;
-            bodies.push(JobBody::new(job, recent, Vec::new(), now_us));
+            if !is_shown(record, &job) {
+                continue;
+            }
+            let (recent, fields) = (recent(record, &job, now_us).await?, fields(&job));
+            let body = JobBody::new(job, recent, Vec::new(), now_us);
+            bodies.push(JobBody {
+                options: fields,
+                ..body
+            });
         }
         Ok(bodies)
     }
@@ -106,13 +115,14 @@ impl Jobs {
     /// # Errors
     /// [`JobError::NotFound`], [`JobError::Record`].
     pub async fn describe(&self, record: &Record, id: BatchId) -> Result<JobBody, JobError> {
-        let job = record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        let job = find(record, id).await?;
         let now_us = self.engine().clock().unix_us();
         let recent = recent(record, &job, now_us).await?;
         let failing = record.failing_shards(id, MAX_FAILING).await?;
-        let is_replay = job.kind() == Some(JobKind::Replay);
+        let (is_replay, fields) = (job.kind() == Some(JobKind::Replay), fields(&job));
         let mut body = JobBody::new(job, recent, failing, now_us);
         if is_replay {
+            body.options = fields;
             body.replay = Some(summary(record, id).await?);
         }
         Ok(body)
@@ -124,7 +134,7 @@ impl Jobs {
     /// # Errors
     /// As [`Jobs::describe`].
     pub async fn cancel(&self, record: &Record, id: BatchId) -> Result<JobBody, JobError> {
-        record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        find(record, id).await?;
         record.cancel_job(id).await?;
         self.describe(record, id).await
     }
@@ -140,10 +150,35 @@ impl Jobs {
         after: u32,
         limit: Option<u32>,
     ) -> Result<Results, JobError> {
-        let job = record.job(id).await?.ok_or(JobError::NotFound(id))?;
+        let job = find(record, id).await?;
         let kind = job.kind().ok_or(JobError::UnknownKind(job.kind))?;
         Ok(Results::new(record.clone(), (id, kind), after, limit))
     }
+}
+
+/// The job with this id, if the record shows it.
+async fn find(record: &Record, id: BatchId) -> Result<Job, JobError> {
+    let job = record.job(id).await?.filter(|job| is_shown(record, job));
+    job.ok_or(JobError::NotFound(id))
+}
+
+/// Whether a record shows a job of its caller. A caller who may not see the grades of others any
+/// more may not see a replay of them either.
+fn is_shown(record: &Record, job: &Job) -> bool {
+    if job.kind() != Some(JobKind::Replay) || record.shows_all() {
+        return true;
+    }
+    let options = ReplayJobOptions::read(job.options.as_deref());
+    options.is_ok_and(|options| !options.of_all_callers)
+}
+
+/// The fields that a replay sets in tasks.
+fn fields(job: &Job) -> Option<Map<String, Value>> {
+    let options = ReplayJobOptions::read(job.options.as_deref()).ok()?;
+    let fields = options.fields.into_iter();
+    let fields = fields.map(|(name, json)| Some((name, serde_json::from_str(json.get()).ok()?)));
+    let fields: Option<Map<String, Value>> = fields.collect();
+    fields.filter(|fields| !fields.is_empty())
 }
 
 /// The verdicts of a replay so far.

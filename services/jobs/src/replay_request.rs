@@ -9,6 +9,7 @@ use assay_record::{GradeFilter, Record};
 use assay_review::Review;
 use assay_review::replay::{ReplayError, ReplayOptions};
 use assay_wire::Problem;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::receiving::different_request;
@@ -23,6 +24,8 @@ pub struct ReplayRequest {
     pub share: String,
     /// The grades.
     pub filter: GradeFilter,
+    /// Whether the caller sees the grades of all callers.
+    pub sees_all: bool,
     /// Name of the run in the filter, as recorded.
     pub run: Option<String>,
     /// Fields to set in the tasks, as JSON values by name.
@@ -40,7 +43,27 @@ const PAGE: u32 = 16_384;
 const SHARD: usize = 512;
 
 /// Grades whose tasks are checked with the options before the job is accepted.
-const CHECKED: usize = 64;
+const CHECKED: usize = 512;
+
+/// Most bytes of the options. Messages about them quote them.
+const MAX_OPTIONS: usize = 16 << 10;
+
+/// What applies to all grades of a replay, as the record keeps it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReplayJobOptions {
+    /// Fields to set in the tasks, as JSON values by name.
+    #[serde(default)]
+    pub(crate) fields: BTreeMap<String, Box<RawValue>>,
+    /// Whether the grades were selected among those of all callers.
+    #[serde(default)]
+    pub(crate) of_all_callers: bool,
+}
+
+impl ReplayJobOptions {
+    pub(crate) fn read(json: Option<&str>) -> serde_json::Result<Self> {
+        json.map_or_else(|| Ok(Self::default()), serde_json::from_str)
+    }
+}
 
 impl Jobs {
     /// Submits a replay of the grades that `review` shows. Those that are recorded later are not
@@ -102,6 +125,15 @@ async fn check(
         let message = "no grade matches; `GET /v1/grades` lists those that do";
         return Err(Problem::new(ErrorCode::EmptyBatch, message).into());
     }
+    let bytes: usize = request
+        .options
+        .values()
+        .map(|value| value.get().len())
+        .sum();
+    if bytes > MAX_OPTIONS {
+        let message = format!("the values of the options have more than {MAX_OPTIONS} bytes");
+        return Err(Problem::new(ErrorCode::InvalidField, message).into());
+    }
     if request.options.is_empty() {
         return Ok(());
     }
@@ -114,15 +146,20 @@ async fn check(
         Ok(()) => Ok(()),
         Err(ReplayError::Store(error)) => Err(error.into()),
         Err(error) => {
-            let message = format!("no task accepts these options: {error}");
+            let checked = checked.len();
+            let message =
+                format!("none of the first {checked} tasks accepts these options: {error}");
             Err(Problem::new(error.code(), message).into())
         }
     }
 }
 
 fn new_job(id: BatchId, request: ReplayRequest) -> Result<NewJob, JobError> {
-    let options = (!request.options.is_empty()).then(|| serde_json::to_string(&request.options));
-    let options = options.transpose();
+    let options = serde_json::to_string(&ReplayJobOptions {
+        fields: request.options,
+        of_all_callers: request.sees_all,
+    })
+    .map_err(|error| Problem::new(ErrorCode::InvalidField, error.to_string()))?;
     Ok(NewJob {
         id,
         kind: JobKind::Replay,
@@ -132,8 +169,7 @@ fn new_job(id: BatchId, request: ReplayRequest) -> Result<NewJob, JobError> {
         step: request.filter.step,
         policy: None,
         key: request.key,
-        options: options
-            .map_err(|error| Problem::new(ErrorCode::InvalidField, error.to_string()))?,
+        options: Some(options),
     })
 }
 

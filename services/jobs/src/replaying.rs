@@ -4,17 +4,22 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use assay_base::truncate::with_ellipsis;
 use assay_core::{ErrorCode, Fault, GradeId, background};
 use assay_mapping::render;
 use assay_record::job::{ClaimedShard, OpenJob, ShardOutcome};
 use assay_review::Review;
 use assay_review::replay::{Replay, ReplayError, ReplayOptions};
-use assay_wire::replays::{MissingReplay, ReplaySummary};
+use assay_wire::replays::{MissingReplay, ReplayBody, ReplaySummary};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::parts::JobParts;
+use crate::replay_request::ReplayJobOptions;
 use crate::shard_error::{STORE_PAUSE, ShardError};
+
+/// Most bytes of the message why a grade was not graded again, which may quote the options.
+const MAX_MESSAGE: usize = 300;
 
 /// Replays a shard of a job. Failures that may succeed later are kept only if `keeps_failures`.
 pub(crate) async fn replay(
@@ -27,7 +32,11 @@ pub(crate) async fn replay(
     let review = Review::new(parts.engine.clone().with_share(Arc::clone(&share)));
     let allowance = parts.owners.allowance(&job.caller, shard.content.len());
     let allowance = allowance.map_err(ShardError::Refused)?;
-    let options = options(job.options.as_deref())?;
+    let options = ReplayJobOptions::read(job.options.as_deref()).map_err(unreadable)?;
+    let options = ReplayOptions {
+        fields: options.fields,
+        call_judges: false,
+    };
     let ids = ids(&shard.content)?;
     let replays = review.replay_all(&ids, &options, allowance).await;
     let replays = replays.map_err(|error| rejected(&error))?;
@@ -46,14 +55,6 @@ fn ids(content: &[u8]) -> Result<Vec<GradeId>, ShardError> {
     ids.collect::<Result<_, _>>().map_err(unreadable)
 }
 
-fn options(json: Option<&str>) -> Result<ReplayOptions, ShardError> {
-    let fields = json.map(serde_json::from_str).transpose();
-    Ok(ReplayOptions {
-        fields: fields.map_err(unreadable)?.unwrap_or_default(),
-        call_judges: false,
-    })
-}
-
 fn unreadable(error: impl Display) -> ShardError {
     ShardError::Refused(format!("cannot read the shard: {error}"))
 }
@@ -61,9 +62,8 @@ fn unreadable(error: impl Display) -> ShardError {
 /// Why a replay has no result although the stored grade has one; `None` if it has, or if it would
 /// fail again.
 fn unfinished(replay: &Replay) -> Option<String> {
-    let failed = replay.replayed.outcome == "failed" && replay.recorded.outcome != "failed";
     let fault = replay.replayed.error.as_ref()?;
-    (failed && fault.retryable).then(|| fault.to_string())
+    (replay.failed() && fault.retryable).then(|| fault.to_string())
 }
 
 fn rejected(error: &ReplayError) -> ShardError {
@@ -83,11 +83,12 @@ fn outcome(
     for (id, replay) in ids.iter().zip(replays) {
         match replay {
             Ok(replay) => {
-                let mut body = render::replay_body(replay);
+                let body = ReplayBody {
+                    // It quotes the completion, which may be deleted before the job.
+                    evidence: Value::Null,
+                    ..render::replay_body(replay)
+                };
                 summary.add(&body);
-                if !body.flipped {
-                    body.evidence = Value::Null;
-                }
                 push(&mut lines, &body)?;
                 match &*replay.replayed.outcome {
                     "graded" => outcome.graded += 1,
@@ -115,7 +116,7 @@ fn missing(error: &ReplayError) -> Fault {
     let message = match error {
         ReplayError::NotFound(_) => "the grade was deleted from the record".to_owned(),
         ReplayError::CallsJudge => "a judge made this grade, and jobs call no judges".to_owned(),
-        _ => error.to_string(),
+        _ => with_ellipsis(error.to_string(), MAX_MESSAGE),
     };
     Fault::permanent(error.code(), message)
 }

@@ -278,5 +278,6 @@ pub fn replay_body(replay: &Replay) -> ReplayBody {
         evidence: evidence.map_or(serde_json::Value::Null, |evidence| {
             serde_json::Value::Object(evidence.facts())
         }),
+        error: replay.replayed.error.clone(),
     }
 }

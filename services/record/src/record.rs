@@ -334,6 +334,12 @@ impl Record {
         }
     }
 
+    /// Whether it shows what all callers recorded.
+    #[must_use]
+    pub fn shows_all(&self) -> bool {
+        self.scope.caller().is_none()
+    }
+
     /// The same record with this hook.
     #[doc(hidden)]
     #[must_use]

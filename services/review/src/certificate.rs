@@ -67,6 +67,14 @@ impl CertifiedFile {
     }
 }
 
+/// Reads the key in a file, which is created if it does not exist.
+///
+/// # Errors
+/// [`KeyError`] if the key cannot be used.
+pub async fn check_key(key: PathBuf) -> Result<(), KeyError> {
+    Signer::new(key).key().await.map(drop)
+}
+
 impl Certificate {
     /// Signs the certificate with the key in a file, which is created if it does not exist.
     ///

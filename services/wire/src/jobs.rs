@@ -137,9 +137,7 @@ impl JobBody {
             run: job.run,
             step: job.step,
             policy: job.policy,
-            options: job
-                .options
-                .and_then(|json| serde_json::from_str(&json).ok()),
+            options: None,
             items: counts.items,
             finished,
             graded: counts.graded,
@@ -219,7 +217,7 @@ pub enum JobLine {
     /// The result of a line of the job. Results are in the order of the lines. One that is not
     /// graded has no `grade`, and its `error` names the line.
     Result(Box<ItemGrade>),
-    /// The replay of a grade, in a job of the kind `replay`. It has evidence if it is a flip.
+    /// The replay of a grade, in a job of the kind `replay`.
     Replay(Box<ReplayBody>),
     /// A grade that could not be graded again, in a job of the kind `replay`.
     Missing(MissingReplay),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use assay_base::truncate::with_ellipsis;
 use assay_core::Fault;
 use assay_record::ItemGrade;
 use serde::{Deserialize, Serialize};
@@ -13,15 +14,18 @@ use utoipa::ToSchema;
 pub struct ReplayBody {
     /// Id of the grade.
     pub grade: String,
-    /// Whether the outcome, verdict or score differs.
+    /// Whether the outcome, verdict or score differs. A failure of the service is no difference.
     pub flipped: bool,
     /// The stored result.
     pub recorded: ReplaySide,
     /// The new result.
     pub replayed: ReplaySide,
-    /// Evidence of the new grade.
+    /// Evidence of the new grade; null in the results of jobs.
     #[schema(value_type = Option<Object>)]
     pub evidence: Value,
+    /// Why the item has no new score; null if it has one.
+    #[serde(default)]
+    pub error: Option<Fault>,
 }
 
 /// One result of a replay.
@@ -108,13 +112,25 @@ pub struct VerdictPair {
 /// Most reasons in [`ReplaySummary::missing`].
 const MAX_REASONS: usize = 100;
 
+/// Most bytes of a reason.
+const MAX_REASON: usize = 300;
+
+/// The outcome of items that the service failed to grade.
+const FAILED: &str = "failed";
+
 /// Where items with further reasons are counted.
 const OTHER_REASONS: &str = "other reasons";
 
 impl ReplaySummary {
-    /// Counts a replay.
+    /// Counts a replay; one that the service failed to grade is missing.
     pub fn add(&mut self, replay: &ReplayBody) {
         let (recorded, replayed) = (&replay.recorded, &replay.replayed);
+        if replayed.outcome == FAILED && recorded.outcome != FAILED {
+            let error = replay.error.as_ref();
+            let reason = error.map_or_else(String::new, ToString::to_string);
+            self.add_missing(&format!("the service failed: {reason}"), 1);
+            return;
+        }
         self.add_pair(
             [&recorded.grader, &replayed.grader],
             [recorded.label(), replayed.label()],
@@ -128,9 +144,11 @@ impl ReplaySummary {
 
     /// Counts items that were not graded again.
     pub fn add_missing(&mut self, reason: &str, items: u64) {
-        let is_known = self.missing.contains_key(reason) || self.missing.len() < MAX_REASONS;
-        let reason = if is_known { reason } else { OTHER_REASONS };
-        *self.missing.entry(reason.to_owned()).or_default() += items;
+        let mut reason = with_ellipsis(reason.to_owned(), MAX_REASON);
+        if !self.missing.contains_key(&reason) && self.missing.len() >= MAX_REASONS {
+            OTHER_REASONS.clone_into(&mut reason);
+        }
+        *self.missing.entry(reason).or_default() += items;
     }
 
     /// Adds the numbers of another summary.
@@ -191,6 +209,8 @@ impl ReplaySummary {
 
 #[cfg(test)]
 mod tests {
+    use assay_core::ErrorCode;
+
     use super::*;
 
     fn replay(recorded: Option<&str>, replayed: Option<&str>) -> ReplayBody {
@@ -211,6 +231,7 @@ mod tests {
             recorded: side(recorded),
             replayed: side(replayed),
             evidence: Value::Null,
+            error: None,
         }
     }
 
@@ -250,6 +271,17 @@ mod tests {
             merged.merge(&summary(&all[..at]));
             assert_eq!(merged, whole, "divided at {at}");
         }
+    }
+
+    #[test]
+    fn failures_of_the_service_are_no_flips() {
+        let mut failed = replay(Some("correct"), None);
+        failed.error = Some(Fault::permanent(ErrorCode::GraderUnavailable, "no image"));
+        let mut summary = ReplaySummary::default();
+        summary.add(&failed);
+        assert_eq!((summary.items, summary.flipped), (0, 0));
+        let reason = "the service failed: grader_unavailable: no image";
+        assert_eq!(summary.missing[reason], 1);
     }
 
     #[test]

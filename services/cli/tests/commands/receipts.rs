@@ -179,9 +179,46 @@ fn a_certificate_is_compared_with_a_check_elsewhere() {
     assert_eq!(changed.0, Some(1));
     assert!(changed.1.contains("  files: "), "{}", changed.1);
 
+    let overwritten = check(here, &["--certificate", "rows.jsonl"]);
+    assert_eq!(overwritten.0, Some(2));
+    assert!(overwritten.1.contains("is the input"), "{}", overwritten.1);
+    let kept = std::fs::read_to_string(here.join("rows.jsonl")).unwrap();
+    assert_eq!(kept, rows.concat());
+
     let receipt = std::fs::read_to_string(here.join("c.json")).unwrap();
     let renamed = receipt.replace("certificate+json", "receipt+json");
     std::fs::write(elsewhere.join("r.json"), renamed).unwrap();
     let output = assay(elsewhere, &["verify-receipt", "r.json"]);
     assert_eq!(output.status.code(), Some(1), "a certificate is no receipt");
+}
+
+#[test]
+fn a_certificate_states_its_template_whatever_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("rows.jsonl"), "{\"a\":\"4\",\"b\":\"5\"}\n").unwrap();
+    let write = |name: &str, column: &str| {
+        let task = json!({ "task": { "type": "math", "answer": format!("{{{{ {column} }}}}") } });
+        std::fs::write(folder.join(name), task.to_string()).unwrap();
+    };
+    let check = |options: &[&str]| {
+        let check = [
+            "check",
+            "rows.jsonl",
+            "--format",
+            "json=r.json",
+            "--fail-on",
+            "never",
+        ];
+        assay(folder, &[&check[..], options].concat()).status.code()
+    };
+    write("t.json", "a");
+    write("same.json", "a");
+    let certify = ["--template", "t.json", "--certificate", "c.json"];
+    assert_eq!(check(&certify), Some(0));
+    let verify =
+        |template: &str| check(&["--template", template, "--verify-certificate", "c.json"]);
+    assert_eq!(verify("same.json"), Some(0));
+    write("t.json", "b");
+    assert_eq!(verify("t.json"), Some(1));
 }

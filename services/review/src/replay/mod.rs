@@ -28,12 +28,20 @@ pub struct Replay {
 }
 
 impl Replay {
+    /// Whether the service failed to grade the item that it graded before, which says nothing about
+    /// the verdict.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.replayed.outcome == "failed" && self.recorded.outcome != "failed"
+    }
+
     /// Whether outcome, verdict or score differ. The grader's version may differ as well.
     #[must_use]
     pub fn flipped(&self) -> bool {
         let (recorded, replayed) = (&self.recorded, &self.replayed);
-        (&recorded.outcome, &recorded.verdict, recorded.score)
-            != (&replayed.outcome, &replayed.verdict, replayed.score)
+        !self.failed()
+            && (&recorded.outcome, &recorded.verdict, recorded.score)
+                != (&replayed.outcome, &replayed.verdict, replayed.score)
     }
 }
 

@@ -55,6 +55,7 @@ pub(crate) async fn replay(
     let request = ReplayRequest {
         caller: caller.name().to_owned(),
         share: caller.share_of_run(filter.run.as_deref()).to_string(),
+        sees_all: caller.role().sees_all(),
         run: filter.run.as_deref().map(|run| caller.recorded_run(run)),
         filter,
         options,

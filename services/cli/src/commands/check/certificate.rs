@@ -10,11 +10,13 @@ use assay_check::{Dataset, Report};
 use assay_core::{Clock, RawJson, SystemClock};
 use assay_engine::Engine;
 use assay_node::Config;
-use assay_review::certificate::{Certificate, CertifiedFile};
+use assay_review::certificate::{self, Certificate, CertifiedFile};
 use assay_review::receipt::{CERTIFICATE, Envelope};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::Check;
+use crate::commands::grade::reject_same_file;
+use crate::commands::template;
 use crate::commands::verify_receipt::{public_keys, write_difference};
 use crate::output::OutputFile;
 use crate::terminal;
@@ -31,12 +33,18 @@ impl Certificates {
     /// Opens the files, before the check. `config` has the settings of a node.
     ///
     /// # Errors
-    /// A file cannot be read or created, or no required key signed the earlier certificate.
-    pub(super) fn open(config: &Config, arguments: &Check) -> anyhow::Result<Self> {
+    /// A file cannot be read or created, the new certificate would replace a file that is read, or
+    /// no required key signed the earlier one.
+    pub(super) async fn open(config: &Config, arguments: &Check) -> anyhow::Result<Self> {
         let new = match &arguments.certificate {
             Some(path) => {
+                for input in inputs(arguments) {
+                    reject_same_file(input, path)?;
+                }
                 let key = config.receipts.key_file(&config.store);
                 let key = key.context("no key to sign with; set `receipts.key` to a file")?;
+                // It is created now if it does not exist.
+                certificate::check_key(key.clone()).await?;
                 Some((OutputFile::open(path)?, key))
             }
             None => None,
@@ -86,6 +94,21 @@ impl Certificates {
     }
 }
 
+/// The files that a check reads.
+fn inputs(arguments: &Check) -> impl Iterator<Item = &Path> {
+    let named = [&arguments.template, &arguments.rollouts].into_iter();
+    let datasets = arguments.datasets.iter().chain(named.flatten());
+    let files = [
+        &arguments.join,
+        &arguments.rules,
+        &arguments.baseline,
+        &arguments.against,
+        &arguments.compare,
+    ];
+    let files = files.into_iter().flatten().map(PathBuf::as_path);
+    datasets.map(Path::new).chain(files)
+}
+
 /// Reads a certificate that one of the required keys signed.
 fn read(path: &Path, signed_by: &[String]) -> anyhow::Result<Certificate> {
     let required = public_keys(signed_by)?;
@@ -98,54 +121,69 @@ fn read(path: &Path, signed_by: &[String]) -> anyhow::Result<Certificate> {
     Certificate::read(&payload).map_err(anyhow::Error::msg)
 }
 
-/// Hashes the files of the datasets.
-pub(super) fn hash(datasets: &[Dataset]) -> anyhow::Result<Vec<CertifiedFile>> {
-    let hashed = datasets.iter().map(|dataset| {
-        ensure!(
-            dataset.path != Path::new("-"),
-            "a certificate is of files, and standard input is none"
-        );
-        let name = if dataset.revision.is_some() {
-            dataset.name.clone()
-        } else {
-            file_name(&dataset.path)
-        };
-        let file = CertifiedFile::read(name, &dataset.path);
-        file.with_context(|| format!("cannot read `{}`", dataset.path.display()))
-    });
-    hashed.collect()
+/// What a check is of: the files of its datasets and its options.
+#[derive(PartialEq)]
+pub(super) struct Checked {
+    files: Vec<CertifiedFile>,
+    options: Value,
+}
+
+impl Checked {
+    /// Hashes the files.
+    pub(super) fn read(
+        datasets: &[Dataset],
+        config: &Config,
+        arguments: &Check,
+    ) -> anyhow::Result<Self> {
+        let hashed = datasets.iter().map(|dataset| {
+            ensure!(
+                dataset.path != Path::new("-"),
+                "a certificate is of files, and standard input is none"
+            );
+            let name = if dataset.revision.is_some() {
+                dataset.name.clone()
+            } else {
+                file_name(&dataset.path)
+            };
+            let file = CertifiedFile::read(name, &dataset.path);
+            file.with_context(|| format!("cannot read `{}`", dataset.path.display()))
+        });
+        Ok(Self {
+            files: hashed.collect::<anyhow::Result<_>>()?,
+            options: options(config, arguments)?,
+        })
+    }
+
+    /// What a check of these found.
+    pub(super) fn certificate(
+        self,
+        report: &Report,
+        engine: &Engine,
+    ) -> serde_json::Result<Certificate> {
+        let parts = [
+            ("options", self.options),
+            ("graders", graders(report, engine)),
+            ("datasets", datasets(report)?),
+            ("findings", json!(report.counts)),
+            ("known", json!(report.known)),
+            ("ignored", json!(report.ignored)),
+        ];
+        let check = parts.into_iter().filter_map(|(key, value)| {
+            let json = RawJson::stored(&value.to_string())?;
+            Some((key.to_owned(), json))
+        });
+        Ok(Certificate {
+            assay: env!("CARGO_PKG_VERSION").to_owned(),
+            time_us: SystemClock::new().unix_us(),
+            files: self.files,
+            check: check.collect(),
+        })
+    }
 }
 
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
-}
-
-/// What a check of these files found.
-pub(super) fn certificate(
-    files: Vec<CertifiedFile>,
-    report: &Report,
-    (config, arguments): (&Config, &Check),
-    engine: &Engine,
-) -> anyhow::Result<Certificate> {
-    let parts = [
-        ("options", options(config, arguments)?),
-        ("graders", graders(report, engine)),
-        ("datasets", datasets(report)?),
-        ("findings", json!(report.counts)),
-        ("known", json!(report.known)),
-        ("ignored", json!(report.ignored)),
-    ];
-    let check = parts.into_iter().filter_map(|(key, value)| {
-        let json = RawJson::stored(&value.to_string())?;
-        Some((key.to_owned(), json))
-    });
-    Ok(Certificate {
-        assay: env!("CARGO_PKG_VERSION").to_owned(),
-        time_us: SystemClock::new().unix_us(),
-        files,
-        check: check.collect(),
-    })
 }
 
 /// The datasets of a report, in the order of the files.
@@ -177,28 +215,34 @@ fn graders(report: &Report, engine: &Engine) -> Value {
         .collect()
 }
 
-/// The options that affect what a check finds, those that are set. Files have their hash instead
-/// of their folder.
+/// The options that affect what a check finds, those that are set: templates as JSON, and files by
+/// their hashes.
 fn options(config: &Config, arguments: &Check) -> anyhow::Result<Value> {
     let mut options = Map::new();
-    let texts = [
+    let templates = config.templates()?;
+    for (name, given) in [
         ("template", &arguments.template),
+        ("against_template", &arguments.against_template),
+    ] {
+        if let Some(given) = given {
+            let json = template::json(&templates, given)?;
+            options.insert(name.to_owned(), serde_json::from_str(&json)?);
+        }
+    }
+    for (name, text) in [
         ("solution", &arguments.solution),
         ("prompt", &arguments.prompt),
-        ("against_template", &arguments.against_template),
-        ("rollouts", &arguments.rollouts),
-    ];
-    for (name, text) in texts {
-        if let Some(text) = text {
-            // Each may be a file.
-            let path = Path::new(text);
-            let value = if path.is_file() {
-                file(path)?
-            } else {
-                json!(text)
-            };
-            options.insert(name.to_owned(), value);
-        }
+    ] {
+        options.extend(text.iter().map(|text| (name.to_owned(), json!(text))));
+    }
+    if let Some(rollouts) = &arguments.rollouts {
+        let path = Path::new(rollouts);
+        let value = if path.is_file() {
+            content(path)?
+        } else {
+            json!(rollouts)
+        };
+        options.insert("rollouts".to_owned(), value);
     }
     let files = [
         ("join", &arguments.join),
@@ -208,7 +252,7 @@ fn options(config: &Config, arguments: &Check) -> anyhow::Result<Value> {
     ];
     for (name, path) in files {
         if let Some(path) = path {
-            options.insert(name.to_owned(), file(path)?);
+            options.insert(name.to_owned(), content(path)?);
         }
     }
     let map = arguments.map.iter().map(ToString::to_string);
@@ -239,8 +283,9 @@ fn options(config: &Config, arguments: &Check) -> anyhow::Result<Value> {
     Ok(Value::Object(options))
 }
 
-fn file(path: &Path) -> anyhow::Result<Value> {
-    let file = CertifiedFile::read(file_name(path), path);
+/// The hash of a file.
+fn content(path: &Path) -> anyhow::Result<Value> {
+    let file = CertifiedFile::read(String::new(), path);
     let file = file.with_context(|| format!("cannot read `{}`", path.display()))?;
-    Ok(serde_json::to_value(file)?)
+    Ok(json!({ "sha256": file.sha256 }))
 }

@@ -44,7 +44,8 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
     let fail_on = settings.fail_on.unwrap_or_default();
     let options = options::options(&config.templates()?, settings, arguments)?;
     let reports = reports::Reports::open(arguments)?;
-    let certificates = Certificates::open(&configuration(file, Vec::new())?, arguments)?;
+    let of_node = configuration(file, Vec::new())?;
+    let certificates = block_on(Certificates::open(&of_node, arguments))?;
     let record = arguments
         .record
         .as_deref()
@@ -136,9 +137,8 @@ async fn run_check(
             .await?,
         );
     }
-    let files = is_certified
-        .then(|| certificate::hash(&datasets))
-        .transpose()?;
+    let read = || certificate::Checked::read(&datasets, &config, arguments);
+    let checked = is_certified.then(read).transpose()?;
     let node = Node::start(config.clone()).await?;
     let options = Options {
         cache: cache::open(&config, &node, arguments)?,
@@ -164,12 +164,13 @@ async fn run_check(
         node.stop().await;
         return Ok(None);
     };
-    let certificate = match files {
-        Some(files) => {
-            let unchanged = certificate::hash(&datasets)? == files;
-            ensure!(unchanged, "a dataset was changed while it was checked");
-            let of = (&config, arguments);
-            Some(certificate::certificate(files, &report, of, node.engine())?)
+    let certificate = match checked {
+        Some(checked) => {
+            ensure!(
+                read()? == checked,
+                "a dataset, or a file of an option, was changed during the check"
+            );
+            Some(checked.certificate(&report, node.engine())?)
         }
         None => None,
     };
