@@ -25,30 +25,30 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let read = read(parts.uri.query().unwrap_or_default());
         read.map(Self)
-            .map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.0))
+            .map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.to_string()))
     }
 }
 
-/// The parameters of a query in two parts, such as a filter and a page.
-pub(crate) struct Queries<T, U>(pub(crate) T, pub(crate) U);
+/// The parameters of a list: those that select its entries, and those of the page.
+pub(crate) struct FilterAndPage<T, U>(pub(crate) T, pub(crate) U);
 
-/// The second part of a query.
-pub(crate) trait Second {
-    /// Names of its parameters. The others belong to the first part.
+/// The parameters of a page.
+pub(crate) trait PageParameters {
+    /// Their names. The other parameters belong to the filter.
     const NAMES: &'static [&'static str];
 }
 
-impl<S, T, U> FromRequestParts<S> for Queries<T, U>
+impl<S, T, U> FromRequestParts<S> for FilterAndPage<T, U>
 where
     S: Send + Sync,
     T: DeserializeOwned,
-    U: DeserializeOwned + Second,
+    U: DeserializeOwned + PageParameters,
 {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let read = read_both(parts.uri.query().unwrap_or_default());
-        read.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.0))
+        let read = read_filter_and_page(parts.uri.query().unwrap_or_default());
+        read.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.to_string()))
     }
 }
 
@@ -56,16 +56,17 @@ fn read<T: DeserializeOwned>(query: &str) -> Result<T, ParameterError> {
     of_pairs(form_urlencoded::parse(query.as_bytes()))
 }
 
-fn read_both<T, U>(query: &str) -> Result<Queries<T, U>, ParameterError>
+fn read_filter_and_page<T, U>(query: &str) -> Result<FilterAndPage<T, U>, ParameterError>
 where
     T: DeserializeOwned,
-    U: DeserializeOwned + Second,
+    U: DeserializeOwned + PageParameters,
 {
     let pairs = || form_urlencoded::parse(query.as_bytes());
-    let is_second = |(name, _): &(Cow<'_, str>, Cow<'_, str>)| U::NAMES.contains(&&**name);
-    Ok(Queries(
-        of_pairs(pairs().filter(|pair| !is_second(pair)))?,
-        of_pairs(pairs().filter(is_second))?,
+    let is_of_page = |(name, _): &(Cow<'_, str>, Cow<'_, str>)| U::NAMES.contains(&&**name);
+    Ok(FilterAndPage(
+        of_pairs(pairs().filter(|pair| !is_of_page(pair)))
+            .map_err(|error: ParameterError| error.knowing(U::NAMES))?,
+        of_pairs(pairs().filter(is_of_page))?,
     ))
 }
 
@@ -106,11 +107,37 @@ fn whole_number(min: impl fmt::Display, max: impl fmt::Display) -> String {
 
 /// Why a query is invalid.
 #[derive(Debug, PartialEq, Eq)]
-struct ParameterError(String);
+enum ParameterError {
+    /// There is no parameter with this name; the known ones.
+    Unknown(String, Vec<&'static str>),
+    /// Anything else.
+    Other(String),
+}
+
+impl ParameterError {
+    /// The same, with other names that are known.
+    fn knowing(mut self, names: &[&'static str]) -> Self {
+        if let Self::Unknown(_, known) = &mut self {
+            known.extend(names);
+        }
+        self
+    }
+}
 
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        let (name, known) = match self {
+            Self::Unknown(name, known) => (name, known),
+            Self::Other(message) => return f.write_str(message),
+        };
+        let shown = truncated(name, MAX_QUOTED);
+        let similar = did_you_mean(name, known.iter().copied());
+        if similar.is_empty() {
+            let known = known.join("`, `");
+            write!(f, "unknown parameter `{shown}`; expected one of `{known}`")
+        } else {
+            write!(f, "unknown parameter `{shown}`{similar}")
+        }
     }
 }
 
@@ -118,26 +145,19 @@ impl std::error::Error for ParameterError {}
 
 impl de::Error for ParameterError {
     fn custom<M: fmt::Display>(message: M) -> Self {
-        Self(message.to_string())
+        Self::Other(message.to_string())
     }
 
     fn unknown_field(name: &str, known: &'static [&'static str]) -> Self {
-        let similar = did_you_mean(name, known.iter().copied());
-        let end = if similar.is_empty() {
-            format!("; expected one of `{}`", known.join("`, `"))
-        } else {
-            similar
-        };
-        let name = truncated(name, MAX_QUOTED);
-        Self(format!("unknown parameter `{name}`{end}"))
+        Self::Unknown(name.to_owned(), known.to_vec())
     }
 
     fn missing_field(name: &'static str) -> Self {
-        Self(format!("the parameter `{name}` is missing"))
+        Self::Other(format!("the parameter `{name}` is missing"))
     }
 
     fn duplicate_field(name: &'static str) -> Self {
-        Self(format!("the parameter `{name}` occurs twice"))
+        Self::Other(format!("the parameter `{name}` occurs twice"))
     }
 }
 
@@ -187,7 +207,7 @@ where
     ) -> Result<V::Value, ParameterError> {
         let (name, value) = self.next.take().unwrap_or_default();
         seed.deserialize(Text(value))
-            .map_err(|error| ParameterError(format!("`{name}` {error}")))
+            .map_err(|error| ParameterError::Other(format!("`{name}` {error}")))
     }
 }
 
@@ -207,7 +227,7 @@ macro_rules! whole_numbers {
 
 impl Text<'_> {
     fn must_be(&self, allowed: impl fmt::Display) -> ParameterError {
-        ParameterError(must_be(allowed, &self.0))
+        ParameterError::Other(must_be(allowed, &self.0))
     }
 }
 
@@ -286,14 +306,14 @@ mod tests {
         before: Option<String>,
     }
 
-    impl Second for Page {
+    impl PageParameters for Page {
         const NAMES: &'static [&'static str] = &["before"];
     }
 
     #[test]
     fn reads_a_query_in_two_parts() {
-        let Queries(parameters, page) =
-            read_both::<Parameters, Page>("before=b&name=a&limit=5").unwrap();
+        let FilterAndPage(parameters, page) =
+            read_filter_and_page::<Parameters, Page>("before=b&name=a&limit=5").unwrap();
         assert_eq!(
             (&*parameters.name, parameters.limit),
             ("a", Some(Within(5)))
@@ -306,11 +326,13 @@ mod tests {
                 "the parameter `before` occurs twice",
             ),
             (
-                "name=a&lmit=5",
-                "unknown parameter `lmit`; did you mean `limit`?",
+                "name=a&bfore=c",
+                "unknown parameter `bfore`; did you mean `before`?",
             ),
         ] {
-            let error = read_both::<Parameters, Page>(query).err().unwrap();
+            let error = read_filter_and_page::<Parameters, Page>(query)
+                .err()
+                .unwrap();
             assert_eq!(error.to_string(), message, "{query}");
         }
     }

@@ -78,14 +78,21 @@ impl GradedRow {
         (!has_right && self.fault().is_none()).then_some(NO_RIGHT_COMPLETION)
     }
 
-    /// Whether each gold, in one of its forms, and the solution passed; `None` if none was graded.
+    /// Whether each gold, in one of its forms, and the solution passed, each time; `None` if none
+    /// was graded.
     pub(crate) fn right_passed(&self) -> Option<bool> {
-        let mut golds: BTreeMap<usize, bool> = BTreeMap::new();
+        // How often a form was graded before, and whether a gold passed each time.
+        let mut times: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut golds: BTreeMap<(usize, usize), bool> = BTreeMap::new();
         let mut solution = None;
         for probe in &self.probes {
             let passed = probe.result.as_ref().is_ok_and(|graded| graded.pass);
             match probe.purpose {
-                Purpose::Gold { gold, .. } => *golds.entry(gold).or_default() |= passed,
+                Purpose::Gold { gold, form } => {
+                    let time = times.entry((gold, form)).or_default();
+                    *golds.entry((gold, *time)).or_default() |= passed;
+                    *time += 1;
+                }
                 Purpose::Solution => solution = Some(solution.unwrap_or(true) && passed),
                 _ => {}
             }

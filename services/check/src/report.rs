@@ -62,7 +62,7 @@ impl Mutants {
 /// Counts of rows by their right completions: golds and solutions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RightRows {
-    /// Number of rows of which one was graded.
+    /// Rows with at least one graded gold or solution.
     pub tried: u64,
     /// Of those, rows of which each gold and the solution passed, each time.
     pub passed: u64,

@@ -27,7 +27,9 @@ pub enum JobError {
     #[error("a request with this idempotency key is being received; retry when it is complete")]
     InProgress,
     /// A later release made the job.
-    #[error("a later release made this job of the kind `{0}`; read its results there")]
+    #[error(
+        "the job kind `{0}` is not supported by this version; use the version that created the job"
+    )]
     UnknownKind(String),
     /// The node has no record.
     #[error("the node has no record, in which jobs are stored; start it with a database")]

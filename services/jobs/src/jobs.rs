@@ -6,7 +6,7 @@ use assay_core::BatchId;
 use assay_engine::Engine;
 use assay_record::job::{Job, JobKind, JobState, RecentShards};
 use assay_record::{Record, RecordError};
-use assay_wire::jobs::{JobBody, MAX_FAILING, RATE_WINDOW_US};
+use assay_wire::jobs::{JobBody, JobDetails, MAX_FAILING, RATE_WINDOW_US};
 use assay_wire::replays::ReplaySummary;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, RwLock};
@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::owners::Unlimited;
 use crate::parts::JobParts;
-use crate::replay_request::ReplayJobOptions;
+use crate::submission::ReplayJobOptions;
 use crate::turns::Turns;
 use crate::{JobError, JobSettings, Results};
 
@@ -95,17 +95,20 @@ impl Jobs {
         limit: u32,
     ) -> Result<Vec<JobBody>, JobError> {
         let now_us = self.engine().clock().unix_us();
-        let mut bodies = Vec::new();
-        for job in record.jobs(before, limit).await? {
-            if !is_shown(record, &job) {
-                continue;
+        let (mut bodies, mut before) = (Vec::new(), before);
+        while bodies.len() < limit as usize {
+            let left = limit - u32::try_from(bodies.len()).unwrap_or(limit);
+            let jobs = record.jobs(before, left).await?;
+            let Some(last) = jobs.last() else { break };
+            before = Some(last.id);
+            for job in jobs.into_iter().filter(|job| is_shown(record, job)) {
+                let details = JobDetails {
+                    options: fields(&job),
+                    recent: recent(record, &job, now_us).await?,
+                    ..JobDetails::default()
+                };
+                bodies.push(JobBody::new(job, details, now_us));
             }
-            let (recent, fields) = (recent(record, &job, now_us).await?, fields(&job));
-            let body = JobBody::new(job, recent, Vec::new(), now_us);
-            bodies.push(JobBody {
-                options: fields,
-                ..body
-            });
         }
         Ok(bodies)
     }
@@ -117,15 +120,17 @@ impl Jobs {
     pub async fn describe(&self, record: &Record, id: BatchId) -> Result<JobBody, JobError> {
         let job = find(record, id).await?;
         let now_us = self.engine().clock().unix_us();
-        let recent = recent(record, &job, now_us).await?;
-        let failing = record.failing_shards(id, MAX_FAILING).await?;
-        let (is_replay, fields) = (job.kind() == Some(JobKind::Replay), fields(&job));
-        let mut body = JobBody::new(job, recent, failing, now_us);
-        if is_replay {
-            body.options = fields;
-            body.replay = Some(summary(record, id).await?);
-        }
-        Ok(body)
+        let replay = match job.kind() {
+            Some(JobKind::Replay) => Some(summary(record, id).await?),
+            _ => None,
+        };
+        let details = JobDetails {
+            options: fields(&job),
+            recent: recent(record, &job, now_us).await?,
+            failing: record.failing_shards(id, MAX_FAILING).await?,
+            replay,
+        };
+        Ok(JobBody::new(job, details, now_us))
     }
 
     /// Cancels a job that a record shows, unless it has ended. Shards that are being graded are
@@ -172,8 +177,9 @@ fn is_shown(record: &Record, job: &Job) -> bool {
     options.is_ok_and(|options| !options.of_all_callers)
 }
 
-/// The fields that a replay sets in tasks.
+/// The fields that a replay sets in tasks; `None` if there are none.
 fn fields(job: &Job) -> Option<Map<String, Value>> {
+    job.options.as_ref()?;
     let options = ReplayJobOptions::read(job.options.as_deref()).ok()?;
     let fields = options.fields.into_iter();
     let fields = fields.map(|(name, json)| Some((name, serde_json::from_str(json.get()).ok()?)));

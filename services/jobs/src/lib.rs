@@ -3,12 +3,11 @@
 //! keeps all state in the record; does not depend on HTTP, and does not know keys.
 //!
 //! ```text
-//! submission     ┐                    ┌ grading   ┐
-//! replay_request ┴> shards -> claim -> ┴ replaying ┴> finish -> results
+//! submission -> shards -> claim -> grading or replaying -> finish -> results
 //! ```
 //!
-//! - [`Submission`] receives the lines of a job; `shards` divides them;
-//! - `replay_request` stores the ids of the grades of a [`ReplayRequest`];
+//! - `submission` receives the lines of a job, which `shards` divides, or selects the grades of a
+//!   [`ReplayRequest`];
 //! - `runner` claims shards with leases and decides what becomes of a shard that failed;
 //! - `grading` grades the items of a shard as one batch;
 //! - `replaying` grades the recorded grades of a shard again, and compares them;
@@ -21,8 +20,6 @@ mod jobs;
 mod metrics;
 mod owners;
 mod parts;
-mod receiving;
-mod replay_request;
 mod replaying;
 mod results;
 mod runner;
@@ -36,7 +33,6 @@ pub use error::JobError;
 pub use jobs::Jobs;
 pub use owners::Owners;
 pub use parts::JobParts;
-pub use replay_request::ReplayRequest;
 pub use results::Results;
 pub use settings::{JobSettings, ShardLimits};
-pub use submission::{JobRequest, Submission};
+pub use submission::{JobRequest, ReplayRequest, Submission};

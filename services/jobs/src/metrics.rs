@@ -15,7 +15,7 @@ declare_metrics! {
 
 /// What became of a shard that was tried.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Tried {
+pub(crate) enum ShardResult {
     /// It is graded.
     Done,
     /// It waits for a quota, for capacity or for the record.
@@ -26,7 +26,7 @@ pub(crate) enum Tried {
     SetAside,
 }
 
-impl Tried {
+impl ShardResult {
     const ALL: [Self; 4] = [Self::Done, Self::Postponed, Self::Failed, Self::SetAside];
 
     const fn as_str(self) -> &'static str {
@@ -45,7 +45,7 @@ pub(crate) fn start() {
     open(0);
     for kind in JobKind::ALL {
         lines(kind, &ShardOutcome::default());
-        for result in Tried::ALL {
+        for result in ShardResult::ALL {
             shards(kind, result).increment(0);
         }
     }
@@ -56,7 +56,7 @@ pub(crate) fn open(jobs: usize) {
 }
 
 /// Counts a shard that was tried.
-pub(crate) fn tried(kind: JobKind, result: Tried) {
+pub(crate) fn tried(kind: JobKind, result: ShardResult) {
     shards(kind, result).increment(1);
 }
 
@@ -72,6 +72,6 @@ pub(crate) fn lines(kind: JobKind, outcome: &ShardOutcome) {
     }
 }
 
-fn shards(kind: JobKind, result: Tried) -> metrics::Counter {
+fn shards(kind: JobKind, result: ShardResult) -> metrics::Counter {
     counter!(SHARDS, "kind" => kind.as_str(), "result" => result.as_str())
 }

@@ -1,4 +1,4 @@
-//! Grades the grades of a shard again and compares them. Nothing is recorded, so a shard that was
+//! Replays the grades of a shard and compares them. Nothing is recorded, so a shard that was
 //! interrupted is graded once more.
 
 use std::fmt::Display;
@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::parts::JobParts;
-use crate::replay_request::ReplayJobOptions;
 use crate::shard_error::{STORE_PAUSE, ShardError};
+use crate::submission::ReplayJobOptions;
 
 /// Most bytes of the message why a grade was not graded again, which may quote the options.
 const MAX_MESSAGE: usize = 300;

@@ -183,7 +183,7 @@ fn replay_lines(shard: &ResultShard) -> Result<Vec<u8>, JobError> {
     }
     let reason = shard.reason.as_deref().unwrap_or_default();
     replaying::set_aside(content, reason)
-        .map_err(|error| RecordError::Inconsistent(format!("{error:?}")).into())
+        .map_err(|error| RecordError::Inconsistent(error.to_string()).into())
 }
 
 /// Adds a line for each item of a shard that is set aside; returns their number.

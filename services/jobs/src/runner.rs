@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::metrics::{self, Tried};
+use crate::metrics::{self, ShardResult};
 use crate::shard_error::ShardError;
 use crate::{JobError, Jobs, grading, replaying};
 
@@ -157,7 +157,7 @@ impl Jobs {
                 self.give_back(record, job, no, Duration::ZERO, None).await;
             }
             Err(ShardError::Later(pause)) => {
-                metrics::tried(job.kind, Tried::Postponed);
+                metrics::tried(job.kind, ShardResult::Postponed);
                 let pause = pause.min(MAX_PAUSE);
                 let now_us = self.engine().clock().unix_us();
                 let pause_us = i64::try_from(pause.as_micros()).unwrap_or(i64::MAX);
@@ -166,7 +166,7 @@ impl Jobs {
                 self.give_back(record, job, no, Duration::ZERO, None).await;
             }
             Err(ShardError::Failed(reason)) if tries < MAX_TRIES => {
-                metrics::tried(job.kind, Tried::Failed);
+                metrics::tried(job.kind, ShardResult::Failed);
                 let pause = PAUSE * tries;
                 self.give_back(record, job, no, pause, Some(&reason)).await;
             }
@@ -191,7 +191,7 @@ impl Jobs {
     }
 
     async fn finish(&self, record: &Record, job: &OpenJob, no: u32, outcome: &ShardOutcome) {
-        metrics::tried(job.kind, Tried::Done);
+        metrics::tried(job.kind, ShardResult::Done);
         metrics::lines(job.kind, outcome);
         let finished = self.persistently(|| record.finish_job_shard(job.id, no, outcome));
         // Otherwise it is claimed again, and its recorded reply is found.
@@ -199,7 +199,7 @@ impl Jobs {
     }
 
     async fn set_aside(&self, record: &Record, job: &OpenJob, no: u32, reason: &str) {
-        metrics::tried(job.kind, Tried::SetAside);
+        metrics::tried(job.kind, ShardResult::SetAside);
         tracing::warn!(job = %job.id, shard = no, reason, "a shard of a job is set aside");
         let set = self.persistently(|| record.set_job_shard_aside(job.id, no, reason));
         report(job.id, no, set.await);

@@ -8,15 +8,19 @@ use assay_engine::EngineError;
 pub(crate) const STORE_PAUSE: Duration = Duration::from_secs(2);
 
 /// Why a shard is not graded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ShardError {
     /// Not now: it is tried again after this time, and the try does not count.
+    #[error("it cannot be graded yet")]
     Later(Duration),
     /// The node stops.
+    #[error("the node stops")]
     Stopping,
     /// It failed, and may succeed if it is tried again.
+    #[error("{0}")]
     Failed(String),
     /// It can never be graded.
+    #[error("{0}")]
     Refused(String),
 }
 

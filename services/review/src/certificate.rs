@@ -67,11 +67,11 @@ impl CertifiedFile {
     }
 }
 
-/// Reads the key in a file, which is created if it does not exist.
+/// Creates the key in a file if it does not exist, and checks that it can be used.
 ///
 /// # Errors
 /// [`KeyError`] if the key cannot be used.
-pub async fn check_key(key: PathBuf) -> Result<(), KeyError> {
+pub async fn ensure_key(key: PathBuf) -> Result<(), KeyError> {
     Signer::new(key).key().await.map(drop)
 }
 

@@ -117,11 +117,29 @@ pub struct FailingShardBody {
     pub reason: String,
 }
 
+/// What is known of a job besides its row and its counts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct JobDetails {
+    /// Fields that a replay sets in every task.
+    pub options: Option<serde_json::Map<String, serde_json::Value>>,
+    /// What was graded in the last [`RATE_WINDOW_US`].
+    pub recent: RecentShards,
+    /// Shards whose last try failed.
+    pub failing: Vec<FailingShard>,
+    /// The verdicts of a replay.
+    pub replay: Option<ReplaySummary>,
+}
+
 impl JobBody {
-    /// The JSON of a job at the time `now_us`, with what was graded in the last
-    /// [`RATE_WINDOW_US`] and its failing shards.
+    /// The JSON of a job at the time `now_us`.
     #[must_use]
-    pub fn new(job: Job, recent: RecentShards, failing: Vec<FailingShard>, now_us: i64) -> Self {
+    pub fn new(job: Job, details: JobDetails, now_us: i64) -> Self {
+        let JobDetails {
+            options,
+            recent,
+            failing,
+            replay,
+        } = details;
         let state = job.state();
         let counts = job.counts;
         let finished = counts.finished();
@@ -137,7 +155,7 @@ impl JobBody {
             run: job.run,
             step: job.step,
             policy: job.policy,
-            options: None,
+            options,
             items: counts.items,
             finished,
             graded: counts.graded,
@@ -158,7 +176,7 @@ impl JobBody {
             items_per_second,
             remaining_seconds: remaining.map(|rate| left / rate),
             failing: failing.into_iter().map(FailingShardBody::from).collect(),
-            replay: None,
+            replay,
         }
     }
 
@@ -274,11 +292,14 @@ mod tests {
             started_us: Some(1_000_000),
             ..JobCounts::default()
         };
-        let recent = RecentShards {
-            items: 100,
-            since_us: Some(1_000_000),
+        let recent = JobDetails {
+            recent: RecentShards {
+                items: 100,
+                since_us: Some(1_000_000),
+            },
+            ..JobDetails::default()
         };
-        let body = JobBody::new(job(counts, None), recent, Vec::new(), 3_000_000);
+        let body = JobBody::new(job(counts, None), recent, 3_000_000);
         assert_eq!(body.state, "running");
         assert_eq!(
             (body.items_per_second, body.remaining_seconds),
@@ -289,8 +310,8 @@ mod tests {
             items: 100,
             ..counts
         };
-        let none = RecentShards::default();
-        let body = JobBody::new(job(done, Some(2_000_000)), none, Vec::new(), 9_000_000);
+        let none = JobDetails::default();
+        let body = JobBody::new(job(done, Some(2_000_000)), none, 9_000_000);
         assert_eq!((&*body.state, body.is_final()), ("done", true));
         assert_eq!(
             (body.items_per_second, body.remaining_seconds),
@@ -305,7 +326,7 @@ mod tests {
             items: 1,
             ..JobCounts::default()
         };
-        let body = JobBody::new(job(counts, None), RecentShards::default(), Vec::new(), 9);
+        let body = JobBody::new(job(counts, None), JobDetails::default(), 9);
         assert_eq!(body.state, "waiting");
         assert_eq!(
             (body.items_per_second, body.remaining_seconds),

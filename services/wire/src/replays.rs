@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 pub struct ReplayBody {
     /// Id of the grade.
     pub grade: String,
-    /// Whether the outcome, verdict or score differs. A failure of the service is no difference.
+    /// Whether the outcome, verdict or score differs. A service failure does not count as a difference.
     pub flipped: bool,
     /// The stored result.
     pub recorded: ReplaySide,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_of_the_service_are_no_flips() {
+    fn counts_service_failures_as_missing() {
         let mut failed = replay(Some("correct"), None);
         failed.error = Some(Fault::permanent(ErrorCode::GraderUnavailable, "no image"));
         let mut summary = ReplaySummary::default();

@@ -51,7 +51,7 @@ def _pages(result: Callable[[Any], T]) -> Callable[[Reply], _Page[T]]:
 
 
 def _replayed(line: Any) -> models.Replay | models.MissingReplay:
-    return models.MissingReplay(line) if "error" in line else models.Replay(line)
+    return models.Replay(line) if "replayed" in line else models.MissingReplay(line)
 
 
 def _parameter(value: Any) -> str:
@@ -243,7 +243,7 @@ class Jobs(_Calls):
     ) -> Iterator[models.Replay | models.MissingReplay]:
         """The results of a replay, the newest grade first.
 
-        Parameters as of `results`. A replay has evidence if it is a flip.
+        Parameters as of `results`. Replays have no evidence.
         """
         return self._read(job, follow, deadline, _replayed)
 

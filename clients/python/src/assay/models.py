@@ -993,7 +993,7 @@ class CheckRight(View):
 
     @property
     def tried(self) -> int:
-        """Number of rows of which one was graded."""
+        """Rows with at least one graded gold or solution."""
         value: int = self._get("tried")
         return value
 
@@ -3035,7 +3035,9 @@ class Rate(View):
 
 
 class Receipt(View):
-    """A signed envelope."""
+    """A signed envelope. The payload of a receipt is JSON with the keys `assay`, `grade`,
+    `time_us`, `item` and `result`.
+    """
 
     __slots__ = ()
 
@@ -3094,14 +3096,22 @@ class Replay(View):
     __slots__ = ()
 
     @property
+    def error(self) -> Fault | None:
+        """See `docs/API.md`."""
+        value = self._get("error")
+        return None if value is None else Fault(value)
+
+    @property
     def evidence(self) -> dict[str, Any] | None:
-        """Evidence of the new grade."""
+        """Evidence of the new grade; `None` in the results of jobs."""
         value: dict[str, Any] | None = self._get("evidence")
         return value
 
     @property
     def flipped(self) -> bool:
-        """Whether the outcome, verdict or score differs."""
+        """Whether the outcome, verdict or score differs. A service failure does not count as a
+        difference.
+        """
         value: bool = self._get("flipped")
         return value
 

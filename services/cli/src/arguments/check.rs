@@ -171,10 +171,10 @@ pub(crate) struct Check {
     /// Store the report on this server, which shows it under `/ui/checks`
     #[arg(long, value_name = "URL")]
     pub(crate) record: Option<String>,
-    /// Write a certificate of what was found, signed with the key of receipts
+    /// Write a signed certificate of the results
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
-    /// Compare what was found with this certificate; exit with 1 if it differs
+    /// Compare the results with this certificate; exit with 1 if they differ
     #[arg(long, value_name = "FILE")]
     pub(crate) verify_certificate: Option<PathBuf>,
     /// Require that one of these public keys signed the certificate

@@ -415,7 +415,7 @@ pub(crate) struct Replay {
     /// Call judges again, which may cost money; their grades are otherwise not replayed
     #[arg(long, conflicts_with_all = ["server", "job"])]
     pub(crate) judges: bool,
-    /// Replay the run as a job of a server, which goes on if this command ends
+    /// Replay the run as a background job on the server; it continues if this command exits
     #[arg(long, requires = "run", conflicts_with_all = ["ids", "sample", "database"])]
     pub(crate) job: bool,
     #[command(flatten)]

@@ -156,7 +156,7 @@ fn a_certificate_is_compared_with_a_check_elsewhere() {
     let verified = check(elsewhere, &[&repeats[..], &verify].concat());
     assert_eq!(verified.0, Some(0), "{}", verified.1);
     assert!(
-        verified.1.contains("found what the certificate states"),
+        verified.1.contains("matches the certificate"),
         "{}",
         verified.1
     );
@@ -189,7 +189,11 @@ fn a_certificate_is_compared_with_a_check_elsewhere() {
     let renamed = receipt.replace("certificate+json", "receipt+json");
     std::fs::write(elsewhere.join("r.json"), renamed).unwrap();
     let output = assay(elsewhere, &["verify-receipt", "r.json"]);
-    assert_eq!(output.status.code(), Some(1), "a certificate is no receipt");
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a certificate is not a receipt"
+    );
 }
 
 #[test]

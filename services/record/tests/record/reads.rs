@@ -244,7 +244,7 @@ async fn acknowledges_concurrent_entries() {
 }
 
 #[tokio::test]
-async fn several_grades_and_bodies_are_read_at_once() {
+async fn reads_grades_and_bodies_in_bulk() {
     let fixture = Fixture::new();
     let store = fixture.open().await;
     let mut entries: Vec<Entry> = (1..=6).map(|n| entry(n, 5)).collect();

@@ -17,7 +17,8 @@ pub const RECEIPT: &str = "application/vnd.assay.receipt+json";
 /// [`Certificate`]: crate::certificate::Certificate
 pub const CERTIFICATE: &str = "application/vnd.assay.certificate+json";
 
-/// A signed envelope.
+/// A signed envelope. The payload of a receipt is JSON with the keys `assay`, `grade`, `time_us`,
+/// `item` and `result`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Receipt)]
 pub struct Envelope {

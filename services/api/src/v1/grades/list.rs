@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use super::{parse, record_of};
 use crate::Api;
 use crate::error::ApiResult;
-use crate::query::{Queries, Second};
+use crate::query::{FilterAndPage, PageParameters};
 use crate::v1::page::{self, PageLimit};
 
 /// Which grades are selected.
@@ -130,7 +130,7 @@ pub(crate) struct PageQuery {
     limit: Option<PageLimit>,
 }
 
-impl Second for PageQuery {
+impl PageParameters for PageQuery {
     const NAMES: &'static [&'static str] = &["before", "limit"];
 }
 
@@ -140,7 +140,7 @@ impl Second for PageQuery {
     responses((status = 200, description = "A page of grades", body = GradesBody)))]
 pub(crate) async fn list(
     api: Api,
-    Queries(query, page): Queries<GradeQuery, PageQuery>,
+    FilterAndPage(query, page): FilterAndPage<GradeQuery, PageQuery>,
 ) -> ApiResult<Json<GradesBody>> {
     let limit = page::limit(page.limit);
     let before: Option<GradeId> = page

@@ -43,8 +43,7 @@ impl Certificates {
                 }
                 let key = config.receipts.key_file(&config.store);
                 let key = key.context("no key to sign with; set `receipts.key` to a file")?;
-                // It is created now if it does not exist.
-                certificate::check_key(key.clone()).await?;
+                certificate::ensure_key(key.clone()).await?;
                 Some((OutputFile::open(path)?, key))
             }
             None => None,
@@ -61,7 +60,7 @@ impl Certificates {
     }
 
     /// Whether the files of the datasets are hashed.
-    pub(super) fn are_asked(&self) -> bool {
+    pub(super) fn are_requested(&self) -> bool {
         self.new.is_some() || self.earlier.is_some()
     }
 
@@ -83,7 +82,7 @@ impl Certificates {
         let mut err = terminal::stderr();
         // If stderr is closed, only the exit code reports the result.
         let _ = if differences.is_empty() {
-            writeln!(err, "the check found what the certificate states")
+            writeln!(err, "the check matches the certificate")
         } else {
             writeln!(err, "the check differs from the certificate:").and_then(|()| {
                 let mut differences = differences.iter();
@@ -138,7 +137,7 @@ impl Checked {
         let hashed = datasets.iter().map(|dataset| {
             ensure!(
                 dataset.path != Path::new("-"),
-                "a certificate is of files, and standard input is none"
+                "cannot certify standard input; pass a file"
             );
             let name = if dataset.revision.is_some() {
                 dataset.name.clone()

@@ -44,8 +44,8 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
     let fail_on = settings.fail_on.unwrap_or_default();
     let options = options::options(&config.templates()?, settings, arguments)?;
     let reports = reports::Reports::open(arguments)?;
-    let of_node = configuration(file, Vec::new())?;
-    let certificates = block_on(Certificates::open(&of_node, arguments))?;
+    let node_config = configuration(file, Vec::new())?;
+    let certificates = block_on(Certificates::open(&node_config, arguments))?;
     let record = arguments
         .record
         .as_deref()
@@ -61,7 +61,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Comm
         .as_deref()
         .map(OutputFile::open)
         .transpose()?;
-    let is_certified = certificates.are_asked();
+    let is_certified = certificates.are_requested();
     let check = run_check(config, arguments, options, rows, is_certified);
     let Some((report, certificate)) = block_on(check)? else {
         return Ok(CommandStatus::Interrupted);
@@ -168,7 +168,7 @@ async fn run_check(
         Some(checked) => {
             ensure!(
                 read()? == checked,
-                "a dataset, or a file of an option, was changed during the check"
+                "a dataset or option file changed during the check; run it again"
             );
             Some(checked.certificate(&report, node.engine())?)
         }

@@ -6,7 +6,8 @@ use anyhow::{Context, ensure};
 use assay_client::Client;
 use assay_core::{Ids, SystemClock};
 use assay_wire::jobs::ReplayJobRequest;
-use assay_wire::replays::ReplayBody;
+use assay_wire::replays::{MissingReplay, ReplayBody};
+use serde::Deserialize;
 
 use super::report::ReplayReport;
 use crate::arguments::Replay;
@@ -14,6 +15,14 @@ use crate::commands::jobs::watch::{self, RESULTS};
 use crate::commands::record::selection_query;
 use crate::exit::CommandStatus;
 use crate::process::stop_signal;
+
+/// A line of the results of a replay.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum JobReplay {
+    Replay(Box<ReplayBody>),
+    Missing(#[expect(dead_code, reason = "checked to be readable")] MissingReplay),
+}
 
 /// Submits a replay, waits for it, and reports it like one in this process.
 pub(super) async fn replay(
@@ -26,7 +35,7 @@ pub(super) async fn replay(
     let job = client.submit_replay(&query, &request, &key).await?;
     tracing::info!(
         job = job.job,
-        "submitted the job; it goes on if this command ends"
+        "submitted the job; it continues if this command exits"
     );
     let ended = watch::watch(client, &job.job).await?;
     if ended == CommandStatus::Interrupted {
@@ -41,19 +50,22 @@ pub(super) async fn replay(
             () = &mut stop => return Ok(CommandStatus::Interrupted),
         };
         for line in page.lines.split(|byte| *byte == b'\n') {
+            if line.is_empty() {
+                continue;
+            }
             // Grades that were not graded again are counted in the summary.
-            if let Ok(replay) = serde_json::from_slice::<ReplayBody>(line) {
+            if let JobReplay::Replay(replay) = serde_json::from_slice(line)? {
                 report.add_row(&replay)?;
             }
         }
         after = page.next;
     }
     let job = client.job(&job.job).await?;
+    ensure!(job.state == "done", "the job `{}` was cancelled", job.job);
     ensure!(
-        job.set_aside == 0 && job.state == "done",
-        "the job `{}` is {}, and {} grades are set aside; `assay jobs show {}` states why",
-        job.job,
-        job.state,
+        job.set_aside == 0,
+        "{} grades were not replayed, because their shards are set aside; `assay jobs show {}` \
+         states why",
         job.set_aside,
         job.job
     );

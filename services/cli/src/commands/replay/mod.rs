@@ -36,7 +36,7 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Com
     let server = arguments.record.server.as_deref();
     ensure!(
         arguments.job || options.fields.is_empty() || server.is_none(),
-        "`--option` with `--server` requires `--job`, or name a `--database`"
+        "`--option` cannot be used with `--server` alone; add `--job`, or use `--database`"
     );
     block_on(async {
         if arguments.job {

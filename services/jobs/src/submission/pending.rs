@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// A job whose shards are being stored.
-pub(crate) struct Receiving {
+pub(crate) struct PendingJob {
     record: Record,
     /// `None` once it is complete.
     id: Option<BatchId>,
@@ -35,7 +35,7 @@ impl Jobs {
         &self,
         record: &Record,
         job: &NewJob,
-    ) -> Result<Receiving, JobError> {
+    ) -> Result<PendingJob, JobError> {
         let (used, settings) = (record.job_use(&job.caller).await?, self.settings());
         if used.jobs >= settings.per_caller {
             return Err(JobError::QuotaExceeded {
@@ -50,7 +50,7 @@ impl Jobs {
         if !persistently(|| record.begin_job(job)).await? {
             return Err(JobError::InProgress);
         }
-        Ok(Receiving {
+        Ok(PendingJob {
             record: record.clone(),
             id: Some(job.id),
             bytes_left: settings.bytes_per_caller.saturating_sub(used.bytes),
@@ -58,7 +58,7 @@ impl Jobs {
     }
 }
 
-impl Receiving {
+impl PendingJob {
     /// Counts bytes of the job before they are stored.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Receiving {
     }
 }
 
-impl Drop for Receiving {
+impl Drop for PendingJob {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let record = self.record.clone();

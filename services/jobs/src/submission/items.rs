@@ -5,7 +5,7 @@ use assay_core::{BatchId, ErrorCode, Hash};
 use assay_record::job::{JobKind, NewJob};
 use assay_wire::Problem;
 
-use crate::receiving::{Receiving, different_request};
+use super::pending::{PendingJob, different_request};
 use crate::shards::ShardBuilder;
 use crate::{JobError, Jobs};
 
@@ -42,7 +42,7 @@ enum Received {
 
 struct NewLines {
     builder: ShardBuilder,
-    receiving: Receiving,
+    pending: PendingJob,
 }
 
 impl Jobs {
@@ -71,7 +71,7 @@ impl Jobs {
         let job = new_job(self.engine().new_id(), request);
         let new = NewLines {
             builder: ShardBuilder::new(self.settings().limits),
-            receiving: self.receive(&record, &job).await?,
+            pending: self.receive(&record, &job).await?,
         };
         Ok(Submission {
             jobs: self.clone(),
@@ -123,11 +123,11 @@ impl Submission {
         match &mut self.received {
             Received::Again(..) => Ok(0),
             Received::New(new) => {
-                new.receiving.count(bytes.len())?;
+                new.pending.count(bytes.len())?;
                 let mut shards = Vec::new();
                 new.builder.push(bytes, &mut shards)?;
                 for shard in shards {
-                    new.receiving.add(shard).await?;
+                    new.pending.add(shard).await?;
                 }
                 Ok(new.builder.bytes())
             }
@@ -153,14 +153,14 @@ impl Submission {
                 let mut shards = Vec::new();
                 new.builder.finish(&mut shards)?;
                 for shard in shards {
-                    new.receiving.add(shard).await?;
+                    new.pending.add(shard).await?;
                 }
                 if new.builder.shards() == 0 {
                     let message = "the request has no lines; send one item per line";
                     let code = ErrorCode::EmptyBatch;
                     return Err(Problem::new(code, message).into());
                 }
-                new.receiving.complete(hash).await?
+                new.pending.complete(hash).await?
             }
         };
         jobs.wake();

@@ -12,7 +12,7 @@ use assay_wire::Problem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::receiving::different_request;
+use super::pending::different_request;
 use crate::{JobError, Jobs};
 
 /// A request to grade stored grades again.
@@ -37,13 +37,13 @@ pub struct ReplayRequest {
 }
 
 /// Ids that are read at once.
-const PAGE: u32 = 16_384;
+const IDS_PER_PAGE: u32 = 16_384;
 
 /// Grades of a shard.
-const SHARD: usize = 512;
+const GRADES_PER_SHARD: usize = 512;
 
 /// Grades whose tasks are checked with the options before the job is accepted.
-const CHECKED: usize = 512;
+const MAX_CHECKED: usize = 512;
 
 /// Most bytes of the options. Messages about them quote them.
 const MAX_OPTIONS: usize = 16 << 10;
@@ -97,19 +97,19 @@ impl Jobs {
         check(review, &request, &first).await?;
         let hash = request.request;
         let job = new_job(self.engine().new_id(), request)?;
-        let mut receiving = self.receive(&record, &job).await?;
+        let mut pending = self.receive(&record, &job).await?;
         let mut shards = IdShards::new(first);
         loop {
             for shard in shards.take(pages.ended) {
-                receiving.count(shard.content.len())?;
-                receiving.add(shard).await?;
+                pending.count(shard.content.len())?;
+                pending.add(shard).await?;
             }
             if pages.ended {
                 break;
             }
             shards.waiting.extend(pages.next().await?);
         }
-        let id = receiving.complete(hash).await?;
+        let id = pending.complete(hash).await?;
         self.wake();
         Ok(id)
     }
@@ -131,7 +131,7 @@ async fn check(
         .map(|value| value.get().len())
         .sum();
     if bytes > MAX_OPTIONS {
-        let message = format!("the values of the options have more than {MAX_OPTIONS} bytes");
+        let message = format!("the options have more than {MAX_OPTIONS} bytes");
         return Err(Problem::new(ErrorCode::InvalidField, message).into());
     }
     if request.options.is_empty() {
@@ -141,14 +141,16 @@ async fn check(
         fields: request.options.clone(),
         call_judges: false,
     };
-    let checked = &first[..first.len().min(CHECKED)];
+    let checked = &first[..first.len().min(MAX_CHECKED)];
     match review.check_replay(checked, &options).await {
         Ok(()) => Ok(()),
         Err(ReplayError::Store(error)) => Err(error.into()),
         Err(error) => {
-            let checked = checked.len();
-            let message =
-                format!("none of the first {checked} tasks accepts these options: {error}");
+            let message = format!(
+                "none of the first {} grades can be replayed with these options; the first error: \
+                 {error}",
+                checked.len()
+            );
             Err(Problem::new(error.code(), message).into())
         }
     }
@@ -195,10 +197,13 @@ impl IdShards {
         let ready = if are_last {
             self.waiting.len()
         } else {
-            self.waiting.len() / SHARD * SHARD
+            self.waiting.len() / GRADES_PER_SHARD * GRADES_PER_SHARD
         };
         let ready: Vec<GradeId> = self.waiting.drain(..ready).collect();
-        ready.chunks(SHARD).map(|ids| self.shard(ids)).collect()
+        ready
+            .chunks(GRADES_PER_SHARD)
+            .map(|ids| self.shard(ids))
+            .collect()
     }
 
     fn shard(&mut self, ids: &[GradeId]) -> NewShard {
@@ -234,7 +239,9 @@ impl<'r> Pages<'r> {
     }
 
     async fn next(&mut self) -> Result<Vec<GradeId>, JobError> {
-        let page = self.record.grade_ids(&self.filter, self.before, PAGE);
+        let page = self
+            .record
+            .grade_ids(&self.filter, self.before, IDS_PER_PAGE);
         let (ids, next) = page.await?;
         self.ended = next.is_none();
         self.before = next;

@@ -1,0 +1,9 @@
+//! Receives jobs: their shards are stored first, and are graded once all are stored.
+
+mod items;
+mod pending;
+mod replay;
+
+pub use items::{JobRequest, Submission};
+pub(crate) use replay::ReplayJobOptions;
+pub use replay::ReplayRequest;
