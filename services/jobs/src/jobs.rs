@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::owners::Unlimited;
 use crate::parts::JobParts;
-use crate::submission::ReplayJobOptions;
+use crate::replay_options::ReplayJobOptions;
 use crate::turns::Turns;
 use crate::{JobError, JobSettings, Results};
 

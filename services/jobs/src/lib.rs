@@ -20,6 +20,7 @@ mod jobs;
 mod metrics;
 mod owners;
 mod parts;
+mod replay_options;
 mod replaying;
 mod results;
 mod runner;

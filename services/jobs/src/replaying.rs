@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::parts::JobParts;
+use crate::replay_options::ReplayJobOptions;
 use crate::shard_error::{STORE_PAUSE, ShardError};
-use crate::submission::ReplayJobOptions;
 
 /// Most bytes of the message why a grade was not graded again, which may quote the options.
 const MAX_MESSAGE: usize = 300;

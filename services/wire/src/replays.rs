@@ -14,7 +14,8 @@ use utoipa::ToSchema;
 pub struct ReplayBody {
     /// Id of the grade.
     pub grade: String,
-    /// Whether the outcome, verdict or score differs. A service failure does not count as a difference.
+    /// Whether the outcome, verdict or score differs. A service failure does not count as a
+    /// difference.
     pub flipped: bool,
     /// The stored result.
     pub recorded: ReplaySide,

@@ -5,5 +5,4 @@ mod pending;
 mod replay;
 
 pub use items::{JobRequest, Submission};
-pub(crate) use replay::ReplayJobOptions;
 pub use replay::ReplayRequest;

@@ -9,10 +9,10 @@ use assay_record::{GradeFilter, Record};
 use assay_review::Review;
 use assay_review::replay::{ReplayError, ReplayOptions};
 use assay_wire::Problem;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::pending::different_request;
+use crate::replay_options::ReplayJobOptions;
 use crate::{JobError, Jobs};
 
 /// A request to grade stored grades again.
@@ -47,23 +47,6 @@ const MAX_CHECKED: usize = 512;
 
 /// Most bytes of the options. Messages about them quote them.
 const MAX_OPTIONS: usize = 16 << 10;
-
-/// What applies to all grades of a replay, as the record keeps it.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct ReplayJobOptions {
-    /// Fields to set in the tasks, as JSON values by name.
-    #[serde(default)]
-    pub(crate) fields: BTreeMap<String, Box<RawValue>>,
-    /// Whether the grades were selected among those of all callers.
-    #[serde(default)]
-    pub(crate) of_all_callers: bool,
-}
-
-impl ReplayJobOptions {
-    pub(crate) fn read(json: Option<&str>) -> serde_json::Result<Self> {
-        json.map_or_else(|| Ok(Self::default()), serde_json::from_str)
-    }
-}
 
 impl Jobs {
     /// Submits a replay of the grades that `review` shows. Those that are recorded later are not

@@ -12,9 +12,7 @@ use super::key::{PublicKey, SigningKey};
 /// and `result`.
 pub const RECEIPT: &str = "application/vnd.assay.receipt+json";
 
-/// Media type of the payload of a certificate: JSON with the keys of a [`Certificate`].
-///
-/// [`Certificate`]: crate::certificate::Certificate
+/// Media type of the payload of a certificate of a dataset.
 pub const CERTIFICATE: &str = "application/vnd.assay.certificate+json";
 
 /// A signed envelope. The payload of a receipt is JSON with the keys `assay`, `grade`, `time_us`,
