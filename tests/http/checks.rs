@@ -10,9 +10,10 @@ pub(crate) fn report(rows: u64) -> Value {
         "version": "0.1.0", "errors": 1, "warnings": 0,
         "datasets": [
             { "dataset": "a.jsonl", "revision": null, "rows": rows, "checked": rows, "tasks": { "math": rows },
-              "mutants": { "math": { "tried": 10, "killed": 9 } }, "unchecked": { "text": 1 } },
-            { "dataset": "hf://org/b@r1/b.parquet", "revision": "r1", "rows": 5, "checked": 1, "tasks": {}, "mutants": {},
-              "unchecked": {} },
+              "right": {}, "mutants": { "math": { "tried": 10, "killed": 9 } },
+              "unchecked": { "text": 1 }, "work": {} },
+            { "dataset": "hf://org/b@r1/b.parquet", "revision": "r1", "rows": 5, "checked": 1, "tasks": {}, "right": {},
+              "mutants": {}, "unchecked": {}, "work": {} },
         ],
         "counts": { "gold-missing": 1 }, "known": 0, "ignored": 2, "unlisted": 0, "failed": 0, "first_failure": null,
         "findings": [{ "code": "gold-missing", "severity": "error", "dataset": "a.jsonl", "line": 1, "key": "p1",

@@ -159,7 +159,7 @@ pub struct CheckedDataset {
     #[serde(default)]
     pub tasks: BTreeMap<String, u64>,
     /// Rows whose right completions were graded, by task type.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub right: BTreeMap<String, CheckRight>,
     /// Wrong completions tried on the tasks, by task type.
     #[serde(default)]
@@ -168,7 +168,7 @@ pub struct CheckedDataset {
     #[serde(default)]
     pub unchecked: BTreeMap<String, u64>,
     /// Work of all completions, by task type, in units of the grader.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default)]
     pub work: BTreeMap<String, u64>,
 }
 

@@ -30,8 +30,8 @@ pub struct JobBody {
     pub step: Option<i64>,
     /// Name of the reward policy of items that have none of their own; null for `default`.
     pub policy: Option<String>,
-    /// Fields that a `replay` sets in every task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Fields that a `replay` sets in every task; null if there are none.
+    #[serde(default)]
     pub options: Option<serde_json::Map<String, serde_json::Value>>,
     /// Lines that are not blank.
     pub items: u64,
@@ -65,9 +65,9 @@ pub struct JobBody {
     /// Shards whose last try failed, at most 100; lists of jobs leave them out.
     #[serde(default)]
     pub failing: Vec<FailingShardBody>,
-    /// The verdicts of a `replay` by stored verdict, of the shards that are done; lists of jobs
-    /// leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The verdicts of a `replay` by stored verdict, of the shards that are done; null in lists, and
+    /// for other kinds.
+    #[serde(default)]
     pub replay: Option<ReplaySummary>,
 }
 

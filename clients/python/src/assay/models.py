@@ -2010,7 +2010,7 @@ class Job(View):
 
     @property
     def options(self) -> dict[str, Any] | None:
-        """Fields that a `replay` sets in every task."""
+        """Fields that a `replay` sets in every task; `None` if there are none."""
         value: dict[str, Any] | None = self._get("options")
         return value
 
