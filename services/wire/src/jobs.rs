@@ -65,8 +65,8 @@ pub struct JobBody {
     /// Shards whose last try failed, at most 100; lists of jobs leave them out.
     #[serde(default)]
     pub failing: Vec<FailingShardBody>,
-    /// The verdicts of a `replay` by stored verdict, of the shards that are done; null in lists, and
-    /// for other kinds.
+    /// The verdicts of a `replay` by stored verdict, of the shards that are done; null in lists,
+    /// and for other kinds.
     #[serde(default)]
     pub replay: Option<ReplaySummary>,
 }
