@@ -27,5 +27,5 @@ fn graders() -> assay_core::GraderTable {
         assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
     let clock: Arc<dyn assay_core::Clock> = Arc::new(assay_core::SystemClock::new());
     let models = assay_node::models::open(&Default::default(), &clock).unwrap();
-    assay_node::graders::graders(&sandboxes, Arc::new(models), Default::default())
+    assay_node::graders::graders(&sandboxes, Arc::new(models), Default::default(), 64 << 20)
 }

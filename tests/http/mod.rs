@@ -16,6 +16,7 @@ mod filled;
 mod fixtures;
 mod grading;
 mod images;
+mod interpreter_logs;
 mod interpreters;
 mod jobs;
 mod judges;

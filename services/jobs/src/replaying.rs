@@ -62,8 +62,8 @@ fn unreadable(error: impl Display) -> ShardError {
 /// Why a replay has no result although the stored grade has one; `None` if it has, or if it would
 /// fail again.
 fn unfinished(replay: &Replay) -> Option<String> {
-    let fault = replay.replayed.error.as_ref()?;
-    (replay.failed() && fault.retryable).then(|| fault.to_string())
+    let fault = replay.failure()?;
+    fault.retryable.then(|| fault.to_string())
 }
 
 fn rejected(error: &ReplayError) -> ShardError {

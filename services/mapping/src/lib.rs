@@ -8,4 +8,4 @@ pub mod render;
 pub mod runs;
 mod template_tasks;
 
-pub use template_tasks::TemplateTasks;
+pub use template_tasks::{FindLog, TemplateTasks};

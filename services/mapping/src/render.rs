@@ -270,14 +270,16 @@ pub fn policy_body(policy: &RewardPolicy) -> PolicyBody {
 #[must_use]
 pub fn replay_body(replay: &Replay) -> ReplayBody {
     let evidence = replay.replayed.evidence.as_ref();
+    let changed = replay.changed_components();
     ReplayBody {
         grade: replay.recorded.grade.to_string(),
         flipped: replay.flipped(),
+        changed_components: changed.into_iter().map(str::to_owned).collect(),
         recorded: ReplaySide::from(&replay.recorded),
         replayed: ReplaySide::from(&replay.replayed),
         evidence: evidence.map_or(serde_json::Value::Null, |evidence| {
             serde_json::Value::Object(evidence.facts())
         }),
-        error: replay.replayed.error.clone(),
+        error: replay.replayed.error.as_ref().or(replay.failure()).cloned(),
     }
 }

@@ -7,8 +7,10 @@ use assay_base::pointer;
 use assay_core::{ErrorCode, Hash, Item, Task};
 use assay_engine::{BatchItem, Engine};
 use assay_templates::{Row, RowError, Template, Templates, produced_bytes, read_row};
+use assay_wire::sessions::SessionLog;
 use assay_wire::{OwnForm, Problem, ReadTask, TemplateTask};
-use serde_json::value::RawValue;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::batch;
 
@@ -25,6 +27,12 @@ const KEPT_BYTES: usize = 64 << 20;
 /// The tests of a programming task are unpacked, parsed and written again.
 const PRODUCED_FACTOR: u64 = 4;
 
+/// Maximum size of the log of a session in a request, in bytes of its JSON.
+const MAX_LOG_BYTES: usize = 4 << 20;
+
+/// Returns the log of a session by its id.
+pub type FindLog = Box<dyn Fn(&str) -> Result<SessionLog, Problem> + Send>;
+
 /// Makes the tasks of one request or file. Each pair of a template and a row is expanded once, as
 /// long as its task is kept.
 pub struct TemplateTasks {
@@ -36,6 +44,8 @@ pub struct TemplateTasks {
     max_made_bytes: usize,
     /// Bytes of texts that templates produced to make the tasks.
     produced_bytes: u64,
+    /// Finds sessions; `None` outside a server.
+    find_log: Option<FindLog>,
 }
 
 impl TemplateTasks {
@@ -50,10 +60,20 @@ impl TemplateTasks {
             made_bytes: 0,
             max_made_bytes: max_bytes,
             produced_bytes: 0,
+            find_log: None,
         }
     }
 
-    /// Bytes of all tasks that were made from rows so far.
+    /// The same, with the sessions of a node.
+    #[must_use]
+    pub fn with_sessions(self, find_log: FindLog) -> Self {
+        Self {
+            find_log: Some(find_log),
+            ..self
+        }
+    }
+
+    /// Bytes of all tasks that were made from rows and sessions so far.
     #[must_use]
     pub fn made_bytes(&self) -> usize {
         self.made_bytes
@@ -84,19 +104,7 @@ impl TemplateTasks {
                 message,
             ));
         }
-        self.made_bytes = self.made_bytes.saturating_add(bytes);
-        if self.made_bytes > self.max_made_bytes {
-            let message = format!(
-                "the tasks that templates make from the rows have more than {} bytes; split the \
-                 request into several",
-                self.max_made_bytes
-            );
-            return Err(Problem::at(
-                ErrorCode::InvalidTask,
-                pointer.to_owned(),
-                message,
-            ));
-        }
+        self.count_made(bytes, pointer)?;
         let item = BatchItem::new(Item::text(""), task);
         self.engine.check(&item).map_err(|error| {
             let problem = batch::problem(error);
@@ -109,6 +117,24 @@ impl TemplateTasks {
             Problem::at(problem.code, pointer.to_owned(), message)
         })?;
         Ok(item.task)
+    }
+
+    /// Limits the bytes of tasks that the request does not contain.
+    fn count_made(&mut self, bytes: usize, pointer: &str) -> Result<(), Problem> {
+        self.made_bytes = self.made_bytes.saturating_add(bytes);
+        if self.made_bytes <= self.max_made_bytes {
+            return Ok(());
+        }
+        let message = format!(
+            "the tasks that are made from rows and sessions have more than {} bytes; split the \
+             request into several",
+            self.max_made_bytes
+        );
+        Err(Problem::at(
+            ErrorCode::InvalidTask,
+            pointer.to_owned(),
+            message,
+        ))
     }
 
     /// Limits the work of templates, which does not show in the tasks: a row may unpack to far more
@@ -190,5 +216,40 @@ impl ReadTask for TemplateTasks {
         self.kept_bytes += bytes;
         self.kept.insert(key, task.clone());
         Ok(task)
+    }
+
+    fn session(&mut self, id: &str, pointer: &str) -> Result<Task, Problem> {
+        /// A task that replays a log.
+        #[derive(Serialize)]
+        struct SessionTask {
+            r#type: &'static str,
+            #[serde(flatten)]
+            log: SessionLog,
+        }
+        let Some(find_log) = &self.find_log else {
+            return OwnForm.session(id, pointer);
+        };
+        let log = find_log(id).map_err(|problem| Problem {
+            pointer: Some(pointer.to_owned()),
+            ..problem
+        })?;
+        let task = SessionTask {
+            r#type: "session",
+            log,
+        };
+        // Logs consist of texts and numbers, which can be written.
+        let json = to_raw_value(&task).map_err(|error| {
+            Problem::at(ErrorCode::Internal, pointer.to_owned(), error.to_string())
+        })?;
+        let bytes = json.get().len();
+        if bytes > MAX_LOG_BYTES {
+            let message = format!(
+                "the log of the session has {bytes} bytes, more than {MAX_LOG_BYTES}; use several \
+                 sessions"
+            );
+            return Err(Problem::invalid(pointer, message));
+        }
+        self.count_made(bytes, pointer)?;
+        OwnForm.read(&json, pointer)
     }
 }

@@ -82,7 +82,12 @@ impl Node {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
         let judges = judges::open(&config.judges, &clock)?;
-        let graders = graders::graders(&sandboxes, Arc::clone(&models), judges);
+        let graders = graders::graders(
+            &sandboxes,
+            Arc::clone(&models),
+            judges,
+            config.sessions.state_bytes,
+        );
         let graders = GraderTable::new(graders.iter().cloned().chain(others).collect());
         let record = open_record(&config, &clock).await?;
         let gate = gate(&config, record.as_ref(), &clock).await?;

@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use assay_core::{Clock, Ids};
 use assay_sessions::Sessions;
 
 use crate::Config;
 use crate::error::NodeError;
-use crate::sandboxes::{SandboxInterpreters, Sandboxes};
+use crate::sandboxes::Sandboxes;
+
+/// Maximum time that a call waits for a worker.
+const QUEUE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Sessions that are opened at their first use: commands that only grade do not use them, and one
 /// process at a time has their folder.
@@ -30,14 +34,9 @@ impl NodeSessions {
         if let Some(sessions) = opened.as_ref() {
             return Ok(sessions.clone());
         }
-        // Some calls wait while their states are read, so that workers do not.
-        let calls = 4 * sandboxes.count();
         let sessions = Sessions::open(
-            config.sessions.settings(folder(config), calls),
-            Arc::new(SandboxInterpreters {
-                programs: sandboxes.programs.clone(),
-                queries: sandboxes.queries.clone(),
-            }),
+            config.sessions.settings(folder(config), sandboxes.calls()),
+            sandboxes.interpreters(QUEUE_TIMEOUT),
             Arc::clone(clock),
             Ids::random(),
         )?;

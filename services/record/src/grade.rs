@@ -173,8 +173,26 @@ pub struct ComponentGrade {
     pub verdict: Option<Cow<'static, str>>,
     /// Correctness in \[0, 1\], if graded.
     pub score: Option<f64>,
+    /// Facts behind the verdict of a check; null for a nested task, whose facts are in the evidence
+    /// of the item.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub evidence: Option<Evidence>,
     /// Why there is no score; null if there is one.
     pub error: Option<Fault>,
+}
+
+impl ComponentGrade {
+    /// The result of a check, with its evidence.
+    #[must_use]
+    pub fn of_check(component: Component) -> Self {
+        let grade = component.outcome.grade();
+        let evidence = grade.map(|grade| grade.evidence.clone());
+        Self {
+            evidence,
+            ..Self::from(component)
+        }
+    }
 }
 
 impl From<Component> for ComponentGrade {
@@ -185,6 +203,7 @@ impl From<Component> for ComponentGrade {
             verdict: grade.map(|grade| grade.verdict.as_str().into()),
             score: grade.and_then(Grade::known_score).map(Score::get),
             error: component.outcome.fault().cloned(),
+            evidence: None,
             name: component.name,
             grader: component.grader,
         }

@@ -70,6 +70,15 @@ impl CallEnd {
             frozen: frozen.filter(is_kept),
         }
     }
+
+    /// Whether the code ran to its end, or exited with status 0.
+    pub(crate) fn succeeded(&self) -> bool {
+        match self.outcome {
+            CallOutcome::Ok => true,
+            CallOutcome::Exited => self.exit_status == Some(0),
+            _ => false,
+        }
+    }
 }
 
 /// What a hash of outputs covers.

@@ -1,8 +1,6 @@
 //! The log of a session, and its replay: the same calls in a new instance, with the same outputs.
 
-use std::sync::Arc;
-
-use assay_core::{Hash, SessionId};
+use assay_core::{CancelFlag, Hash, SessionId};
 use assay_wire::sessions::{
     DifferingField, LoggedCall, ReplayDifference, SessionLog, SessionReplay,
 };
@@ -10,6 +8,7 @@ use assay_wire::sessions::{
 use crate::end::CallEnd;
 use crate::error::SessionError;
 use crate::files;
+use crate::interpreters::Interpreters;
 use crate::journal::{Line, Opened};
 use crate::limits::{self, work_of};
 use crate::restore::Repetition;
@@ -22,10 +21,18 @@ impl Sessions {
     /// # Errors
     /// [`SessionError::Unknown`], [`SessionError::Storage`].
     pub async fn log(&self, sender: &Sender, id: &str) -> Result<SessionLog, SessionError> {
+        let (this, sender, id) = (self.clone(), sender.clone(), id.to_owned());
+        blocking(move || this.read_log(&sender, &id)).await
+    }
+
+    /// The log of a session, as [`Sessions::log`]. Reads a file.
+    ///
+    /// # Errors
+    /// [`SessionError::Unknown`], [`SessionError::Storage`].
+    pub fn read_log(&self, sender: &Sender, id: &str) -> Result<SessionLog, SessionError> {
         let session = self.find(sender, id)?;
-        let reading = Arc::clone(&session);
-        let lines = blocking(move || Ok(reading.journal.read()?)).await;
-        let lines = lines.map_err(|error| session.error(error))?;
+        let lines = session.journal.read();
+        let lines = lines.map_err(|error| session.error(error.into()))?;
         let mut lines = lines.into_iter();
         let Some(Line::Opened(opened)) = lines.next() else {
             return Err(SessionError::Storage("its journal is damaged".to_owned()));
@@ -38,7 +45,8 @@ impl Sessions {
             session: opened.id.to_string(),
             language: opened.language,
             image: opened.image,
-            image_hash: session.progress().image_hash.clone(),
+            // Calls after an exchange of the image continue from the outputs of those before it.
+            image_hash: opened.image_hash,
             seed: opened.seed,
             limits: opened.limits,
             files: opened.files,
@@ -57,54 +65,126 @@ impl Sessions {
     ) -> Result<SessionReplay, SessionError> {
         check(&log)?;
         let _permit = self.permit(sender).await?;
-        let image = self
-            .interpreters()
-            .image(&log.language, Some(&log.image))
-            .map_err(|(field, message)| SessionError::invalid(format!("/{field}"), message))?;
-        let info = self.interpreters().prepare(image).await;
-        let info = info.map_err(SessionError::Failed)?;
-        let same_image = info.hash == log.image_hash;
-        let opened = Opened {
-            id: SessionId::default(),
-            caller: String::new(),
-            name: None,
-            language: log.language,
-            image: log.image,
-            image_hash: info.hash.clone(),
-            seed: log.seed,
-            limits: log.limits,
-            idle_seconds: 0,
-            opened_us: 0,
-            forked_from: None,
-            files: log.files,
+        let replay = Replay {
+            interpreters: self.interpreters(),
+            state_bytes: self.settings().state_bytes,
+            cancel: CancelFlag::new(),
         };
-        let mut repetition = Repetition::new(self, opened)?;
-        let mut calls = 0;
-        let mut difference = None;
+        Ok(replay.run(&log).await?.result)
+    }
+}
+
+/// Runs the calls of a log again.
+pub(crate) struct Replay<'a> {
+    pub(crate) interpreters: &'a dyn Interpreters,
+    /// Bytes of the state of a session.
+    pub(crate) state_bytes: u64,
+    /// Is set when nobody needs the result.
+    pub(crate) cancel: CancelFlag,
+}
+
+/// What the calls of a log returned when they ran again, up to the first difference.
+pub(crate) struct Replayed {
+    pub(crate) result: SessionReplay,
+    /// Whether each of the calls that ran succeeded.
+    pub(crate) succeeded: Vec<bool>,
+    /// Their work, in instructions.
+    pub(crate) work: u64,
+}
+
+impl Replay<'_> {
+    /// Runs the calls of a log that [`check`] accepts, until the first difference.
+    ///
+    /// # Errors
+    /// [`SessionError::Invalid`] for a language, an image or files that no session can have, and
+    /// errors of the service.
+    pub(crate) async fn run(&self, log: &SessionLog) -> Result<Replayed, SessionError> {
+        let image = image_of(self.interpreters, log)?;
+        let info = self.interpreters.prepare(image).await;
+        let info = info.map_err(SessionError::Failed)?;
+        let mut replayed = Replayed {
+            result: SessionReplay {
+                equal: true,
+                calls: 0,
+                image_hash: info.hash.clone(),
+                same_image: info.hash == log.image_hash,
+                difference: None,
+            },
+            succeeded: Vec::with_capacity(log.calls.len()),
+            work: 0,
+        };
+        let mut repetition =
+            Repetition::new(self.interpreters, self.state_bytes, opened(log, &info.hash))?;
         for logged in &log.calls {
-            difference = changed_code(logged);
-            if difference.is_some() {
-                break;
+            let mut difference = changed_code(logged);
+            if difference.is_none() {
+                if self.cancel.is_cancelled() {
+                    return Err(SessionError::Busy);
+                }
+                let end = repetition.run(logged).await;
+                let end = end.map_err(|error| {
+                    let error = of_files(error, !logged.files.is_empty());
+                    within(error, &format!("/calls/{}", logged.call - 1))
+                })?;
+                let result = &mut replayed.result;
+                result.calls += 1;
+                difference = difference_of(logged, &end, result.same_image);
+                replayed.succeeded.push(end.succeeded());
+                replayed.work = replayed.work.saturating_add(end.work);
             }
-            let end = repetition.run(logged).await?;
-            calls += 1;
-            difference = difference_of(logged, &end, same_image);
             if difference.is_some() {
+                replayed.result.equal = false;
+                replayed.result.difference = difference;
                 break;
             }
         }
-        Ok(SessionReplay {
-            equal: difference.is_none(),
-            calls,
-            image_hash: info.hash.clone(),
-            same_image,
-            difference,
-        })
+        Ok(replayed)
+    }
+}
+
+/// The error of a call: its files are at fault if another attempt would fail as well, for example
+/// because a folder of the session has the path of a file.
+pub(crate) fn of_files(error: SessionError, has_files: bool) -> SessionError {
+    match error {
+        SessionError::Failed(fault) if !fault.retryable && has_files => {
+            SessionError::invalid("/files", fault.message)
+        }
+        error => error,
+    }
+}
+
+/// The image in which the calls of a log run.
+///
+/// # Errors
+/// [`SessionError::Invalid`] if there is none.
+pub(crate) fn image_of(
+    interpreters: &dyn Interpreters,
+    log: &SessionLog,
+) -> Result<&'static str, SessionError> {
+    let image = interpreters.image(&log.language, Some(&log.image));
+    image.map_err(|(field, message)| SessionError::invalid(format!("/{field}"), message))
+}
+
+/// The session of a log, in the image with this hash.
+fn opened(log: &SessionLog, image_hash: &str) -> Opened {
+    Opened {
+        id: SessionId::default(),
+        caller: String::new(),
+        name: None,
+        language: log.language.clone(),
+        image: log.image.clone(),
+        image_hash: image_hash.to_owned(),
+        seed: log.seed,
+        limits: log.limits,
+        idle_seconds: 0,
+        opened_us: 0,
+        forked_from: None,
+        files: log.files.clone(),
     }
 }
 
 /// Rejects a log that no session can have.
-fn check(log: &SessionLog) -> Result<(), SessionError> {
+pub(crate) fn check(log: &SessionLog) -> Result<(), SessionError> {
     limits::check(&log.limits)?;
     let most_work = work_of(log.limits.seconds);
     let mut total = 0_u64;
@@ -129,9 +209,21 @@ fn check(log: &SessionLog) -> Result<(), SessionError> {
         if logged.output_limit > log.limits.output_kb << 10 {
             return invalid("output_limit", "is above that of the session".to_owned());
         }
-        files::check_fetched(&logged.fetch)?;
+        let at_call = |error| within(error, &format!("/calls/{at}"));
+        files::check_fetched(&logged.fetch).map_err(at_call)?;
+        files::decode(&logged.files).map_err(at_call)?;
     }
-    Ok(())
+    files::decode(&log.files).map(drop)
+}
+
+/// An error of a part of a log, with its place in the log.
+fn within(error: SessionError, place: &str) -> SessionError {
+    match error {
+        SessionError::Invalid { pointer, message } => {
+            SessionError::invalid(format!("{place}{pointer}"), message)
+        }
+        error => error,
+    }
 }
 
 fn changed_code(logged: &LoggedCall) -> Option<ReplayDifference> {

@@ -75,7 +75,8 @@ impl Sessions {
         let Some(Line::Opened(opened)) = lines.next() else {
             return Err(SessionError::Storage("its journal is damaged".to_owned()));
         };
-        let mut repetition = Repetition::new(self, opened)?;
+        let state_bytes = self.settings().state_bytes;
+        let mut repetition = Repetition::new(self.interpreters(), state_bytes, opened)?;
         for line in lines {
             let Line::Called(called) = line else {
                 continue;
@@ -152,10 +153,14 @@ impl<'a> Repetition<'a> {
     ///
     /// # Errors
     /// [`SessionError::Invalid`] if a file is invalid.
-    pub(crate) fn new(sessions: &'a Sessions, opened: Opened) -> Result<Self, SessionError> {
+    pub(crate) fn new(
+        interpreters: &'a dyn Interpreters,
+        state_bytes: u64,
+        opened: Opened,
+    ) -> Result<Self, SessionError> {
         Ok(Self {
-            interpreters: sessions.interpreters(),
-            state_bytes: sessions.settings().state_bytes,
+            interpreters,
+            state_bytes,
             files: files::decode(&opened.files)?,
             opened,
             frozen: None,

@@ -10,10 +10,10 @@ use crate::end::CallEnd;
 use crate::error::SessionError;
 use crate::files;
 use crate::frozen::StoreError;
-use crate::interpreters::CallError;
 use crate::journal::{Called, Line, Opened};
 use crate::limits::{self, MAX_JOURNAL, seconds_of};
 use crate::metrics;
+use crate::replay::of_files;
 use crate::session::{Session, Turn};
 use crate::table::{Sender, Sessions};
 
@@ -105,14 +105,7 @@ impl Sessions {
         let called = self.interpreters().call(language, call).await;
         let called = called.map_err(|error| {
             metrics::call_failed();
-            match error {
-                // Another attempt would fail as well, for example because a folder of the session
-                // has the path of a file.
-                CallError::Failed(fault) if !fault.retryable && !checked.files.is_empty() => {
-                    SessionError::invalid("/files", fault.message)
-                }
-                error => error.into(),
-            }
+            of_files(error.into(), !checked.files.is_empty())
         })?;
         let end = CallEnd::read(called, number, self.settings().state_bytes);
         let (this, session) = (self.clone(), Arc::clone(session));

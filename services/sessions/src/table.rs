@@ -290,11 +290,41 @@ impl Sessions {
         self.new_id().to_string()
     }
 
+    /// The id of the sender's session with this name, if it is open, and the bytes of its log.
+    #[must_use]
+    pub fn named_log(&self, sender: &Sender, name: &str) -> Option<(String, u64)> {
+        let session = self.named(&sender.caller, name)?;
+        Some((session.opened.id.to_string(), session.journal.length()))
+    }
+
     /// Ends the sender's session with this name, if it is open.
     pub fn end_named(&self, sender: &Sender, name: &str) {
         if let Some(session) = self.named(&sender.caller, name) {
             self.remove(&session, EndReason::Deleted);
         }
+    }
+
+    /// Ends the sender's sessions whose names begin with `prefix`.
+    pub fn end_group(&self, sender: &Sender, prefix: &str) {
+        let named: Vec<Arc<Session>> = {
+            let table = self.table();
+            let names = table
+                .by_name
+                .iter()
+                .filter(|((caller, name), _)| *caller == sender.caller && name.starts_with(prefix));
+            names
+                .filter_map(|(_, id)| table.sessions.get(id).cloned())
+                .collect()
+        };
+        for session in named {
+            self.remove(&session, EndReason::Deleted);
+        }
+    }
+
+    /// Most seconds without a call after which a session ends.
+    #[must_use]
+    pub fn idle_seconds(&self) -> u64 {
+        self.settings().idle.as_secs()
     }
 
     fn remove(&self, session: &Session, reason: EndReason) {

@@ -14,9 +14,12 @@ use utoipa::ToSchema;
 pub struct ReplayBody {
     /// Id of the grade.
     pub grade: String,
-    /// Whether the outcome, verdict or score differs. A service failure does not count as a
-    /// difference.
+    /// Whether the outcome, verdict or score of the item, a check or a nested task differs. A
+    /// service failure does not count as a difference.
     pub flipped: bool,
+    /// Names of the checks and nested tasks that differ.
+    #[serde(default)]
+    pub changed_components: Vec<String>,
     /// The stored result.
     pub recorded: ReplaySide,
     /// The new result.
@@ -119,6 +122,12 @@ const MAX_REASON: usize = 300;
 /// The outcome of items that the service failed to grade.
 const FAILED: &str = "failed";
 
+/// The outcome of graded items.
+const GRADED: &str = "graded";
+
+/// What follows the new verdict of items with another result of a check or a nested task.
+const CHANGED_COMPONENTS: &str = ", other components";
+
 /// Where items with further reasons are counted.
 const OTHER_REASONS: &str = "other reasons";
 
@@ -126,15 +135,21 @@ impl ReplaySummary {
     /// Counts a replay; one that the service failed to grade is missing.
     pub fn add(&mut self, replay: &ReplayBody) {
         let (recorded, replayed) = (&replay.recorded, &replay.replayed);
-        if replayed.outcome == FAILED && recorded.outcome != FAILED {
-            let error = replay.error.as_ref();
-            let reason = error.map_or_else(String::new, ToString::to_string);
-            self.add_missing(&format!("the service failed: {reason}"), 1);
+        // A graded item has an error if a check failed.
+        if let Some(error) = &replay.error
+            && [FAILED, GRADED].contains(&&*replayed.outcome)
+            && recorded.outcome != FAILED
+        {
+            self.add_missing(&format!("the service failed: {error}"), 1);
             return;
+        }
+        let mut label = replayed.label().to_owned();
+        if !replay.changed_components.is_empty() {
+            label += CHANGED_COMPONENTS;
         }
         self.add_pair(
             [&recorded.grader, &replayed.grader],
-            [recorded.label(), replayed.label()],
+            [recorded.label(), &label],
             1,
         );
         self.add_flips(
@@ -229,6 +244,7 @@ mod tests {
         ReplayBody {
             grade: "g".to_owned(),
             flipped: recorded != replayed,
+            changed_components: Vec::new(),
             recorded: side(recorded),
             replayed: side(replayed),
             evidence: Value::Null,

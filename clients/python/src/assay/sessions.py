@@ -104,6 +104,11 @@ class _Calls:
         return self._send(Call(request, models.Ended), None)
 
 
+def _check(log: models.SessionLog) -> dict[str, Any]:
+    """A task that runs the calls of a log again."""
+    return {"type": "session", **log.to_dict()}
+
+
 def opening(
     language: str,
     image: str | None,
@@ -196,6 +201,10 @@ class Session(_Calls):
         """Its log, with which `Client.replay_session` runs its calls again."""
         return self._transport.run(self._log())
 
+    def check(self) -> dict[str, Any]:
+        """Its log as a check of an item, which runs the calls again on any server."""
+        return _check(self.log())
+
     def close(self) -> None:
         """Ends the session. One that has ended already is not an error."""
         if self._id is None:
@@ -273,6 +282,10 @@ class AsyncSession(_Calls):
     async def log(self) -> models.SessionLog:
         """As `Session.log`."""
         return await self._transport.run(self._log())
+
+    async def check(self) -> dict[str, Any]:
+        """As `Session.check`."""
+        return _check(await self.log())
 
     async def close(self) -> None:
         """As `Session.close`."""

@@ -184,9 +184,11 @@ pub(crate) async fn decode_bytes<T: Send + 'static>(
     decode: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
 ) -> ApiResult<T> {
     let (caller, clock) = (api.caller().clone(), Arc::clone(api.gate().clock()));
-    // Templates may make larger tasks from the rows of a small body.
-    let has_rows = memchr::memmem::find(&bytes, b"\"template\"").is_some();
-    let is_slow = has_rows || bytes.len() >= LARGE_BODY;
+    let names = |key: &[u8]| memchr::memmem::find(&bytes, key).is_some();
+    // Templates may make larger tasks from the rows of a small body, and logs of sessions are read
+    // from files.
+    let has_rows = names(b"\"template\"");
+    let is_slow = has_rows || names(b"\"session\"") || bytes.len() >= LARGE_BODY;
     let decode = move || {
         let (decoded, time) = thread_time(clock.as_ref(), || decode(&bytes));
         caller.spend(time);

@@ -68,6 +68,9 @@ pub(super) struct Rollout {
     /// The prompt, if the trainer sends one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) prompt: Option<Completion>,
+    /// Id of the interpreter session that it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
     pub(super) meta: Meta,
 }
 

@@ -22,24 +22,29 @@ impl Interpreter<'_> {
     /// # Errors
     /// [`SessionError`].
     pub(super) async fn run(&self, code: String, stdin: String) -> Result<CallReply, SessionError> {
-        let id = match self.open(self.image).await {
-            Err(SessionError::Invalid { pointer, .. }) if pointer == "/image" => {
-                self.open(None).await?
-            }
-            opened => opened?,
-        };
-        let call = SessionCall {
-            code,
-            stdin,
-            files: BTreeMap::new(),
-            fetch: Vec::new(),
-            seconds: None,
-        };
-        self.sessions.run(self.sender, &id, call).await
+        let id = self.open(None).await?;
+        self.sessions.run(self.sender, &id, call(code, stdin)).await
     }
 
-    /// The id of the session, which is opened unless it is open.
-    async fn open(&self, image: Option<&str>) -> Result<String, SessionError> {
+    /// The id of the session, which is opened unless it is open; then it ends after `idle_seconds`
+    /// without a call.
+    ///
+    /// # Errors
+    /// [`SessionError`].
+    pub(super) async fn open(&self, idle_seconds: Option<u64>) -> Result<String, SessionError> {
+        match self.open_in(self.image, idle_seconds).await {
+            Err(SessionError::Invalid { pointer, .. }) if pointer == "/image" => {
+                self.open_in(None, idle_seconds).await
+            }
+            opened => opened,
+        }
+    }
+
+    async fn open_in(
+        &self,
+        image: Option<&str>,
+        idle_seconds: Option<u64>,
+    ) -> Result<String, SessionError> {
         let request = OpenSession {
             name: Some(self.name.clone()),
             language: self.language.to_owned(),
@@ -47,7 +52,7 @@ impl Interpreter<'_> {
             seed: 0,
             files: BTreeMap::new(),
             limits: SessionLimits::default(),
-            idle_seconds: None,
+            idle_seconds,
         };
         Ok(self.sessions.create(self.sender, request).await?.id)
     }
@@ -58,6 +63,17 @@ impl Interpreter<'_> {
     }
 }
 
+/// A call without files, with the limits of its session.
+pub(super) fn call(code: String, stdin: String) -> SessionCall {
+    SessionCall {
+        code,
+        stdin,
+        files: BTreeMap::new(),
+        fetch: Vec::new(),
+        seconds: None,
+    }
+}
+
 /// What the code of a call wrote to standard error, without the traceback that follows it.
 pub(super) fn written_errors(called: &CallReply) -> &str {
     let Some(exception) = &called.exception else {
@@ -65,6 +81,17 @@ pub(super) fn written_errors(called: &CallReply) -> &str {
     };
     let (stderr, traceback) = (called.stderr.trim_end(), exception.traceback.trim_end());
     stderr.strip_suffix(traceback).unwrap_or(&called.stderr)
+}
+
+/// The limit that stopped a call.
+pub(super) fn stopped(outcome: CallOutcome) -> Option<&'static str> {
+    match outcome {
+        CallOutcome::Ok | CallOutcome::Exception | CallOutcome::Exited => None,
+        CallOutcome::OutOfWork => Some("more work than the limit"),
+        CallOutcome::OutOfMemory => Some("more memory than the limit"),
+        CallOutcome::OutOfOutput => Some("more output than the limit"),
+        CallOutcome::TooLarge => Some("variables larger than the limit"),
+    }
 }
 
 /// What a call wrote, as IPython shows it, for a model to read.
@@ -81,14 +108,7 @@ pub(super) fn output(called: &CallReply) -> String {
     if !stderr.is_empty() {
         let _ = write!(output, "\nStderr: {stderr}");
     }
-    let limit = match called.outcome {
-        CallOutcome::Ok | CallOutcome::Exception | CallOutcome::Exited => None,
-        CallOutcome::OutOfWork => Some("more work than the limit"),
-        CallOutcome::OutOfMemory => Some("more memory than the limit"),
-        CallOutcome::OutOfOutput => Some("more output than the limit"),
-        CallOutcome::TooLarge => Some("variables larger than the limit"),
-    };
-    if let Some(limit) = limit {
+    if let Some(limit) = stopped(called.outcome) {
         let _ = write!(
             output,
             "\nThe code was stopped: {limit}. Variables are as before it."

@@ -1,7 +1,6 @@
 //! `/compat/mcp`: a server of the Model Context Protocol over streamable HTTP, whose tools run code
 //! in interpreter sessions. Replies are JSON; there are no streams.
 
-use assay_access::metered;
 use assay_core::ErrorCode;
 use assay_wire::ProblemBody;
 use axum::Json;
@@ -15,7 +14,7 @@ use super::interpreter::{Interpreter, output};
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
 use crate::error::{ApiError, ApiResult};
-use crate::v1::sessions::sender;
+use crate::v1::sessions::{self, sender};
 
 /// Versions of the protocol, the newest first. A client that asks for another one is offered the
 /// first.
@@ -204,8 +203,6 @@ async fn call(
         return Ok(error(id, INVALID_PARAMS, &message));
     };
     let name = name_of(session_id(headers)?, tool);
-    let _admitted = api.admit(1)?;
-    let charge = api.charge(1, 0)?;
     let sender = sender(api);
     let interpreter = Interpreter {
         sessions: api.sessions(),
@@ -215,7 +212,7 @@ async fn call(
         image: tool.image,
     };
     let running = interpreter.run(params.arguments.code, String::new());
-    let called = metered(api.caller().share(), charge, running).await?;
+    let called = sessions::call(api, running).await?;
     let content = json!([{ "type": "text", "text": output(&called) }]);
     let failed = called.outcome.as_str() != "ok";
     let result_body = json!({ "content": content, "isError": failed });

@@ -2,6 +2,7 @@
 //! file.
 
 mod codeforces;
+pub(crate) mod e2b;
 mod grading;
 mod interpreter;
 mod ioi;

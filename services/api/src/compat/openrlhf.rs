@@ -194,6 +194,7 @@ pub(crate) async fn grade(
         Ok(Rollout {
             completion: Completion::Text(response.unwrap_or(text).into()),
             task,
+            session: None,
             meta: Meta {
                 think_open: prompt.as_ref().is_some_and(opens_think),
                 ..Meta::default()

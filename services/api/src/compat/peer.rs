@@ -12,7 +12,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::peer_error::PeerError;
-use super::{nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, verl_tool, vllm};
+use super::{e2b, nemo_gym, openrlhf, piston, sandboxfusion, sglang, tei, verl_tool, vllm};
 use crate::error::ApiError;
 
 /// An emulated server.
@@ -30,6 +30,7 @@ pub(crate) struct Peer {
 
 /// All emulated servers. A longer prefix precedes a shorter prefix of it.
 pub(crate) const PEERS: &[Peer] = &[
+    Peer::new::<e2b::ErrorBody>("/compat/e2b/", "E2bError", false, e2b::error_response),
     Peer::new::<nemo_gym::ErrorBody>(
         "/compat/nemo-gym/",
         "NemoGymError",

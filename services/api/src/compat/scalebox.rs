@@ -158,6 +158,7 @@ pub(crate) async fn evaluate(api: Api, body: RequestBody) -> Result<Response, Pe
         completion: Completion::Text(completion.into()),
         task,
         prompt: None,
+        session: None,
         meta: Meta::default(),
     };
     let graded = grade_one(&api, &query, rollout, permit).await?;

@@ -59,6 +59,7 @@ const UNPROBED: &[(&str, &str)] = &[
     ),
     ("external", "no completion has a known verdict of a judge"),
     ("rubric", "no completion has known verdicts on the criteria"),
+    ("session", "the verdict does not depend on the completion"),
 ];
 
 /// The prober of a type of task.

@@ -19,7 +19,12 @@ pub(crate) fn run(file: Option<&Path>, output: OutputFormat) -> anyhow::Result<C
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let models = assay_node::models::open(&config.reward_models, &clock)?;
     let judges = assay_node::judges::open(&config.judges, &clock)?;
-    let graders = assay_node::graders::graders(&sandboxes, Arc::new(models), judges);
+    let graders = assay_node::graders::graders(
+        &sandboxes,
+        Arc::new(models),
+        judges,
+        config.sessions.state_bytes,
+    );
     let bodies = graders
         .iter()
         .map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));

@@ -10,9 +10,6 @@ use assay_sessions::{CallError, Interpreters};
 use assay_sql::Queries;
 use assay_worker::program::{Call, Called, ImageInfo};
 
-/// Maximum time that a call waits for a worker.
-const QUEUE_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The language of sessions that run in the workers of queries.
 const SQL: &str = "sql";
 
@@ -23,6 +20,8 @@ const SQLITE: &str = "sqlite";
 pub(crate) struct SandboxInterpreters {
     pub(crate) programs: Programs,
     pub(crate) queries: Queries,
+    /// Maximum time that a call waits for a worker.
+    pub(crate) queue_timeout: Duration,
 }
 
 impl Interpreters for SandboxInterpreters {
@@ -69,9 +68,9 @@ impl Interpreters for SandboxInterpreters {
     ) -> BoxFuture<'a, Result<Called, CallError>> {
         Box::pin(async move {
             let called = if language == SQL {
-                self.queries.call_session(call, QUEUE_TIMEOUT).await
+                self.queries.call_session(call, self.queue_timeout).await
             } else {
-                self.programs.call(language, call, QUEUE_TIMEOUT).await
+                self.programs.call(language, call, self.queue_timeout).await
             };
             called.map_err(|error| match error {
                 ExecuteError::Busy => CallError::Busy,

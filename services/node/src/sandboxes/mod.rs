@@ -12,6 +12,7 @@ use std::time::Duration;
 pub use assay_code::MissingImage;
 use assay_code::{PrepareImages as _, PreparedImage, Programs};
 use assay_core::execution::{Execute, Execution};
+use assay_sessions::Interpreters;
 use assay_sql::Queries;
 use assay_sqlbox::{Postgres, PostgresOptions};
 use assay_wasm::{Folder, IMAGES, ImageError, ImageKind};
@@ -25,7 +26,7 @@ use crate::error::NodeError;
 
 use images::Images;
 pub use images::{ImageObserver, ImageProgress, ImageState, ListedImage};
-pub(crate) use interpreters::SandboxInterpreters;
+use interpreters::SandboxInterpreters;
 pub use role::{Work, run_as_worker};
 
 /// Time limit of one warm-up step; the node becomes ready even if it is exceeded.
@@ -64,6 +65,15 @@ pub struct Sandboxes {
 const FIRST_IMAGES: [&str; 2] = ["javascript", "python"];
 
 impl Sandboxes {
+    /// Runs calls of sessions, each of which waits at most `queue_timeout` for a worker.
+    pub(crate) fn interpreters(&self, queue_timeout: Duration) -> Arc<dyn Interpreters> {
+        Arc::new(SandboxInterpreters {
+            programs: self.programs.clone(),
+            queries: self.queries.clone(),
+            queue_timeout,
+        })
+    }
+
     /// Creates the pools of workers and the connection to the database server of the configuration.
     /// Does not start workers and does not connect.
     ///
@@ -150,6 +160,12 @@ impl Sandboxes {
     /// Why they cannot.
     pub async fn prepare(&self, image: &str) -> Result<(), String> {
         self.images.prepare(image).await.map(drop)
+    }
+
+    /// Number of calls of sessions whose states are in memory at the same time: some wait while
+    /// their states are read, so that workers do not.
+    pub(crate) fn calls(&self) -> usize {
+        4 * self.count()
     }
 
     /// Maximum number of concurrent requests to workers.

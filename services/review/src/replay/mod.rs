@@ -7,9 +7,9 @@ mod stored_items;
 
 use std::sync::Arc;
 
-use assay_core::GradeId;
+use assay_core::{Fault, GradeId};
 use assay_engine::{Allowance, Batch, BatchItem, EngineError};
-use assay_record::{ItemGrade, Record, StoredGrade};
+use assay_record::{ComponentGrade, ItemGrade, Record, StoredGrade};
 
 use crate::Review;
 
@@ -28,22 +28,50 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Whether the service failed to grade the item that it graded before, which says nothing about
-    /// the verdict.
+    /// Why the service failed to grade the item, or a check of it, that it graded before, which
+    /// says nothing about the verdict; `None` if it did not fail.
     #[must_use]
-    pub fn failed(&self) -> bool {
-        self.replayed.outcome == "failed" && self.recorded.outcome != "failed"
+    pub fn failure(&self) -> Option<&Fault> {
+        let (recorded, replayed) = (&self.recorded, &self.replayed);
+        if replayed.outcome == FAILED && recorded.outcome != FAILED {
+            return replayed.error.as_ref();
+        }
+        let failed = self
+            .components()
+            .find(|(recorded, replayed)| replayed.outcome == FAILED && recorded.outcome != FAILED);
+        failed.and_then(|(_, replayed)| replayed.error.as_ref())
     }
 
-    /// Whether outcome, verdict or score differ. The grader's version may differ as well.
+    /// Whether outcome, verdict or score of the item or of a component differ. The grader's version
+    /// may differ as well.
     #[must_use]
     pub fn flipped(&self) -> bool {
         let (recorded, replayed) = (&self.recorded, &self.replayed);
-        !self.failed()
-            && (&recorded.outcome, &recorded.verdict, recorded.score)
+        let is_same = (&recorded.outcome, &recorded.verdict, recorded.score)
+            == (&replayed.outcome, &replayed.verdict, replayed.score);
+        self.failure().is_none() && !(is_same && self.changed_components().is_empty())
+    }
+
+    /// Names of the components whose outcome, verdict or score differ: checks and nested tasks.
+    #[must_use]
+    pub fn changed_components(&self) -> Vec<&str> {
+        let changed = self.components().filter(|(recorded, replayed)| {
+            (&recorded.outcome, &recorded.verdict, recorded.score)
                 != (&replayed.outcome, &replayed.verdict, replayed.score)
+        });
+        changed.map(|(recorded, _)| &*recorded.name).collect()
+    }
+
+    /// The components that both have.
+    fn components(&self) -> impl Iterator<Item = (&ComponentGrade, &ComponentGrade)> {
+        let recorded = self.recorded.components.iter();
+        let pairs = recorded.zip(&self.replayed.components);
+        pairs.filter(|(recorded, replayed)| recorded.name == replayed.name)
     }
 }
+
+/// Outcome of what the service failed to grade.
+const FAILED: &str = "failed";
 
 /// A stored grade and its item, or why it cannot be graded again.
 type Prepared = Result<(StoredGrade, BatchItem), ReplayError>;

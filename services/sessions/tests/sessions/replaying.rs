@@ -1,8 +1,13 @@
 //! Logs and their replay.
 
-use assay_core::Hash;
-use assay_sessions::{SessionError, Settings};
+use std::sync::Arc;
+
+use assay_core::{
+    GradeContext, Grader as _, GraderTable, Hash, Item, Outcome, PrepareContext, Task,
+};
+use assay_sessions::{SessionError, SessionGrader, Settings};
 use assay_wire::sessions::{DifferingField, SessionLog, SessionReplay};
+use serde_json::json;
 
 use crate::fixture::{Fixture, code, opening, sender, with};
 
@@ -113,4 +118,96 @@ async fn logs_that_no_session_can_have_are_rejected() {
         pointer(|log| log.language = "cobol".to_owned()).await,
         "/language"
     );
+}
+
+/// The outcome of a log as a task, or the pointer and message of what is wrong with it.
+async fn graded(fixture: &Fixture, log: &SessionLog) -> Result<Outcome, (String, String)> {
+    let mut task = serde_json::to_value(log).unwrap();
+    task["type"] = json!("session");
+    let task = Task::from_raw(&serde_json::value::to_raw_value(&task).unwrap()).unwrap();
+    let grader = SessionGrader::new(Arc::clone(&fixture.interpreters) as _, 64 << 20, 1);
+    let table = GraderTable::new(Vec::new());
+    let context = PrepareContext::new(&table);
+    let checked = grader.check(&task, &context);
+    checked.map_err(|error| (error.pointer, error.message))?;
+    let prepared = grader.prepare(&task, &context).unwrap();
+    let mut outcomes = prepared
+        .grade(&[&Item::text("")], &GradeContext::default())
+        .await;
+    Ok(outcomes.remove(0))
+}
+
+#[tokio::test]
+async fn a_log_is_graded_by_what_its_calls_return() {
+    let fixture = with(Settings::default());
+    let original = log(&fixture).await;
+    let outcome = graded(&fixture, &original).await.unwrap();
+    let grade = outcome.grade().unwrap();
+    assert_eq!(
+        (grade.verdict.as_str(), grade.score.get()),
+        ("replayed", 1.0)
+    );
+    let measures: Vec<_> = grade
+        .measures
+        .iter()
+        .map(|(name, value)| (*name, value.get()))
+        .collect();
+    // The call that loops uses its ten seconds, and each other one a tenth.
+    assert_eq!(
+        measures,
+        [("calls", 4.0), ("failed_calls", 2.0), ("seconds", 10.3)]
+    );
+    let steps: Vec<f64> = grade.steps.iter().map(|step| step.score.get()).collect();
+    assert_eq!(steps, [1.0, 0.0, 0.0, 1.0]);
+
+    let mut changed = original.clone();
+    changed.calls[2].output_hash = Hash::of(b"another");
+    let outcome = graded(&fixture, &changed).await.unwrap();
+    let grade = outcome.grade().unwrap();
+    assert_eq!(
+        (grade.verdict.as_str(), grade.score.get()),
+        ("differs", 0.0)
+    );
+    assert!(grade.measures.is_empty() && grade.steps.is_empty());
+    let difference = &grade.evidence.facts()["difference"];
+    assert_eq!(
+        (&difference["call"], &difference["field"]),
+        (&json!(3), &json!("output_hash"))
+    );
+
+    // Nobody is at fault if another version of the image returns something else.
+    changed.image_hash = "2".to_owned();
+    let outcome = graded(&fixture, &changed).await.unwrap();
+    assert_eq!(outcome.as_str(), "ungradable");
+    let message = &outcome.fault().unwrap().message;
+    assert!(
+        message.starts_with("call 3 returns something else"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_run_has_no_score() {
+    let fixture = with(Settings::default());
+    let original = log(&fixture).await;
+    let with_code = |code: &str| {
+        let mut changed = original.clone();
+        changed.calls[0].code = code.to_owned();
+        changed.calls[0].code_hash = Hash::of(code.as_bytes());
+        changed
+    };
+    let outcome = graded(&fixture, &with_code("fail")).await.unwrap();
+    assert_eq!(outcome.as_str(), "failed");
+    assert!(outcome.fault().unwrap().retryable);
+    let mut changed = with_code("a");
+    changed.calls[1].files = json_files("folder");
+    let outcome = graded(&fixture, &changed).await.unwrap();
+    assert_eq!(outcome.as_str(), "ungradable");
+    changed.calls[1].files = json_files("..");
+    let error = graded(&fixture, &changed).await.unwrap_err();
+    assert_eq!(error.0, "/calls/1/files/..");
+}
+
+fn json_files(path: &str) -> assay_wire::sessions::Files {
+    serde_json::from_value(json!({ path: "" })).unwrap()
 }

@@ -104,6 +104,11 @@ pub struct ItemRequest {
     )]
     #[schema(value_type = Object)]
     pub checks: BTreeMap<String, Box<RawValue>>,
+    /// Id of an interpreter session of the caller, which the completion used. Its log becomes the
+    /// check `session`, which runs its calls again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 1024)]
+    pub session: Option<String>,
     /// Metadata of the item: `tokens`, `truncated`, `think_open` and any other fields.
     #[serde(default)]
     #[schema(value_type = Object)]
@@ -135,6 +140,9 @@ pub struct Decoded<T = Task> {
     /// Bytes of shared values in the tasks.
     pub shared_bytes: usize,
 }
+
+/// Name of the check that a session becomes.
+const SESSION: &str = "session";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -193,7 +201,7 @@ fn item_treatment(path: &[Step]) -> Treatment {
     if ["task", "checks"].iter().any(|name| field.is(name)) {
         return Treatment::Reject(ErrorCode::InvalidTask);
     }
-    let affects_grading = ["id", "group", "prompt_key", "policy", "channel"]
+    let affects_grading = ["id", "group", "prompt_key", "policy", "channel", "session"]
         .iter()
         .any(|name| field.is(name));
     if affects_grading {
@@ -382,6 +390,15 @@ fn decode_tasks<R: ReadTask>(
     for (name, json) in &request.checks {
         let pointer = format!("{pointer}/checks/{}", escaped(name));
         checks.push((name.clone(), read(json, &pointer)?));
+    }
+    if let Some(id) = &request.session {
+        let pointer = format!("{pointer}/session");
+        if request.checks.contains_key(SESSION) {
+            let message = format!("the item has a check `{SESSION}` too; remove one of them");
+            return Err(Problem::invalid(pointer, message));
+        }
+        checks.push((SESSION.to_owned(), tasks.session(id, &pointer)?));
+        checks.sort_by(|(a, _), (b, _)| a.cmp(b));
     }
     Ok(DecodedItem {
         request,

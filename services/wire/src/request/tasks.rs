@@ -19,6 +19,17 @@ pub trait ReadTask {
     /// # Errors
     /// A [`Problem`] at `pointer` or below.
     fn read(&mut self, json: &RawValue, pointer: &str) -> Result<Self::Task, Problem>;
+
+    /// The task that verifies an interpreter session, whose id is at `pointer`.
+    ///
+    /// # Errors
+    /// A [`Problem`] at `pointer`: there is no such session, or no server that has sessions.
+    fn session(&mut self, id: &str, pointer: &str) -> Result<Self::Task, Problem> {
+        let _ = id;
+        let message = "only `POST /v1/grade` has the sessions of a node; write the log of the \
+                       session as a check of type `session` instead";
+        Err(Problem::invalid(pointer, message))
+    }
 }
 
 /// Reads tasks in their own form only.
@@ -45,6 +56,10 @@ impl ReadTask for Unexpanded {
             Some(_) => Ok(()),
             None => OwnForm.read(json, pointer).map(drop),
         }
+    }
+
+    fn session(&mut self, _id: &str, _pointer: &str) -> Result<(), Problem> {
+        Ok(())
     }
 }
 

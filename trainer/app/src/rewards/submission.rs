@@ -44,6 +44,7 @@ impl Submission<'_> {
             completion: Completion::Text(self.completion.into()),
             task: self.task.to_owned(),
             checks: BTreeMap::new(),
+            session: None,
             meta: Meta {
                 tokens: Some(self.tokens as u64),
                 truncated: self.truncated,

@@ -4,15 +4,16 @@
 
 pub(crate) mod metrics;
 mod rollout;
+pub(crate) mod tools;
 
 use assay_wire::RawObject;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::Api;
@@ -21,6 +22,7 @@ use crate::compat::grading::{Graded, GradingQuery, grade_one};
 use crate::compat::peer_error::{PeerError, retry_after};
 use crate::error::ApiError;
 use crate::query::Query;
+use crate::v1::sessions::sender;
 
 /// The request: a rollout with the fields of its row of the dataset, such as `task`.
 #[derive(ToSchema)]
@@ -76,15 +78,6 @@ struct VerifyReply {
     request: RawObject,
 }
 
-/// The reply about the end of a session.
-#[derive(Serialize, ToSchema)]
-#[schema(as = NemoGymCloseReply)]
-pub(crate) struct CloseReply {
-    object: &'static str,
-    status: &'static str,
-    released: bool,
-}
-
 /// Error body of NeMo Gym's servers.
 #[derive(Serialize, ToSchema)]
 pub(super) struct ErrorBody {
@@ -97,7 +90,8 @@ pub(super) fn error_response(error: PeerError) -> Response {
     retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
-/// Grades a rollout, in the format of a resources server of NeMo Gym.
+/// Grades a rollout, in the format of a resources server of NeMo Gym. If it called `execute_python`,
+/// the log of its interpreter session becomes part of the grade, and the session ends.
 #[utoipa::path(post, path = "/compat/nemo-gym/verify", tag = "compatibility",
     params(GradingQuery),
     request_body(content = VerifyRequest, content_type = "application/json", example = json!({
@@ -111,6 +105,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
 pub(crate) async fn verify(
     api: Api,
     query: Result<Query<GradingQuery>, ApiError>,
+    headers: HeaderMap,
     body: RequestBody,
 ) -> Result<Response, PeerError> {
     let Query(query) = query?;
@@ -121,8 +116,16 @@ pub(crate) async fn verify(
     let mut columns = row.clone();
     let parameters = columns.0.remove("responses_create_params");
     let task = query.task(columns, "task")?;
-    let rollout = rollout::read(&parsed, parameters.as_deref(), task)?;
-    let graded = grade_one(&api, &query, rollout, permit).await?;
+    let mut item = rollout::read(&parsed, parameters.as_deref(), task)?;
+    let (sessions, sender) = (api.sessions(), sender(&api));
+    let session = tools::ToolSession::of(&headers);
+    item.session = session
+        .as_ref()
+        .and_then(|session| session.evidence(sessions, &sender));
+    let graded = grade_one(&api, &query, item, permit).await?;
+    if let Some(session) = session {
+        session.end(sessions, &sender);
+    }
     let mut request = row;
     request.0.insert("response".to_owned(), response);
     Ok(Json(VerifyReply::new(graded, request)).into_response())
@@ -185,24 +188,6 @@ fn failure_kind(graded: &Graded) -> String {
         content_type = "application/json")))]
 pub(crate) async fn reverify_mode() -> Json<&'static str> {
     Json("stateless")
-}
-
-/// Starts a session, which has no state.
-#[utoipa::path(post, path = "/compat/nemo-gym/seed_session", tag = "compatibility",
-    responses((status = 200, description = "An empty object", body = Value)))]
-pub(crate) async fn seed_session() -> Json<Value> {
-    Json(json!({}))
-}
-
-/// Ends a session, which has no state.
-#[utoipa::path(post, path = "/compat/nemo-gym/close_session", tag = "compatibility",
-    responses((status = 200, description = "Nothing was left to release", body = CloseReply)))]
-pub(crate) async fn close_session() -> Json<CloseReply> {
-    Json(CloseReply {
-        object: "nemo_gym.session.close",
-        status: "closed",
-        released: true,
-    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub(super) fn read(
     Ok(Rollout {
         completion,
         task,
+        session: None,
         meta: Meta {
             tokens: response["usage"]["output_tokens"].as_u64(),
             truncated: response["incomplete_details"]["reason"] == "max_output_tokens",

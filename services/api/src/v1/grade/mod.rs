@@ -8,8 +8,9 @@ use assay_access::{Caller, Gate};
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode, Render};
 use assay_mapping::render::Framing;
-use assay_mapping::{TemplateTasks, batch};
+use assay_mapping::{FindLog, TemplateTasks, batch};
 use assay_record::SealedReply;
+use assay_sessions::SessionError;
 use assay_wire::request::Decoded;
 use assay_wire::{DecodeLimits, GradeRequest, Problem, ProblemBody, Warning};
 use axum::Extension;
@@ -23,6 +24,7 @@ use crate::body::{BodyKind, RequestBody, decode_bytes};
 use crate::error::{ApiError, ApiResult};
 use crate::ndjson::{self, NDJSON};
 use crate::serve::Client;
+use crate::v1::sessions::sender;
 
 const JSON: &str = "application/json";
 
@@ -145,8 +147,17 @@ fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send 
     let (engine, caller) = (api.engine().clone(), api.caller().clone());
     let (gate, templates) = (Arc::clone(api.shared_gate()), Arc::clone(api.templates()));
     let max_bytes = api.limits().parsed_bytes;
+    let (sessions, sender) = (api.sessions().clone(), sender(api));
+    let find_log: FindLog = Box::new(move |id| {
+        let log = sessions.read_log(&sender, id);
+        log.map_err(|error| match error {
+            error @ SessionError::Unknown(_) => Problem::invalid("", error.to_string()),
+            error => Problem::new(error.code(), error.to_string()),
+        })
+    });
     move |bytes| {
-        let mut tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
+        let tasks = TemplateTasks::new(templates, engine.clone(), max_bytes);
+        let mut tasks = tasks.with_sessions(find_log);
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let (selection, shared_bytes) = (decoded.selection, decoded.shared_bytes);
         let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;

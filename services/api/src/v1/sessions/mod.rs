@@ -30,7 +30,10 @@ pub(crate) fn sender(api: &Api) -> Sender {
 }
 
 /// Admits and runs a call of the caller, which counts as an item.
-async fn call<T>(api: &Api, call: impl Future<Output = Result<T, SessionError>>) -> ApiResult<T> {
+pub(crate) async fn call<T>(
+    api: &Api,
+    call: impl Future<Output = Result<T, SessionError>>,
+) -> ApiResult<T> {
     let _admitted = api.admit(1)?;
     let charge = api.charge(1, 0)?;
     Ok(metered(api.caller().share(), charge, call).await?)

@@ -105,6 +105,15 @@ impl ReplayReport {
 /// Maximum number of flips in the table. `--json` lists all.
 pub(super) const MAX_ROWS: usize = 40;
 
+/// Whether a replay flipped, with the checks and nested tasks that differ.
+fn flip(replay: &ReplayBody) -> String {
+    match (replay.flipped, &*replay.changed_components) {
+        (false, _) => String::new(),
+        (true, []) => "flipped".to_owned(),
+        (true, names) => format!("flipped: {}", names.join(", ")),
+    }
+}
+
 pub(super) fn row(replay: &ReplayBody) -> [String; 8] {
     let (recorded, replayed): (&ReplaySide, &ReplaySide) = (&replay.recorded, &replay.replayed);
     [
@@ -115,6 +124,6 @@ pub(super) fn row(replay: &ReplayBody) -> [String; 8] {
         replayed.grader.clone(),
         replayed.label().to_owned(),
         cell(replayed.score),
-        if replay.flipped { "flipped" } else { "" }.to_owned(),
+        flip(replay),
     ]
 }

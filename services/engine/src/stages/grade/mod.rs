@@ -189,11 +189,27 @@ fn item_grade(plan: &Plan, units: Vec<GradedUnit>) -> Option<ItemGrade> {
         grade.grade_us = grade.grade_us.saturating_add(check.grade_us);
         grade.time_us = grade.time_us.max(check.time_us);
         grade.charged_us = grade.charged_us.saturating_add(charged(&check));
-        grade.components.push(ComponentGrade::from(Component {
-            name: name.clone(),
-            grader: check.spec.id(),
-            outcome: check.outcome,
-        }));
+        add_check(&mut grade, name, check);
     }
     Some(grade)
+}
+
+/// Adds the result of a check: a component, and its measures as `NAME.MEASURE`. Its steps are those
+/// of the item if no part before it has any.
+fn add_check(grade: &mut ItemGrade, name: &str, check: GradedUnit) {
+    if let Outcome::Graded(graded) = &check.outcome {
+        let measures = graded.measures.iter();
+        let measures =
+            measures.map(|(measure, value)| (format!("{name}.{measure}").into(), value.get()));
+        grade.measures.extend(measures);
+        if grade.steps.is_empty() {
+            grade.steps.clone_from(&graded.steps);
+        }
+    }
+    let component = Component {
+        name: name.to_owned(),
+        grader: check.spec.id(),
+        outcome: check.outcome,
+    };
+    grade.components.push(ComponentGrade::of_check(component));
 }

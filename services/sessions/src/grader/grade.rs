@@ -1,0 +1,140 @@
+//! Runs the calls of a log again, and compares what they return.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use assay_core::grader::grade_each;
+use assay_core::{
+    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
+    Score, Step, worker_use,
+};
+use assay_wire::sessions::{DifferingField, SessionLog, SessionReplay};
+
+use super::Shared;
+use super::spec::{DIFFERS, REPLAYED};
+use crate::error::SessionError;
+use crate::limits::seconds_of;
+use crate::replay::{Replay, Replayed};
+
+/// A log whose calls can run again.
+pub(super) struct PreparedLog {
+    pub(super) shared: Arc<Shared>,
+    pub(super) log: SessionLog,
+    /// Bytes of the task.
+    pub(super) bytes: usize,
+}
+
+impl Prepared for PreparedLog {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
+        // The completion is not read: the log is what is verified.
+        grade_each(items, move |_| async move {
+            match self.replay(cx).await {
+                Ok(replayed) => self.outcome(&replayed),
+                Err(error) => failed(error),
+            }
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl PreparedLog {
+    async fn replay(&self, cx: &GradeContext) -> Result<Replayed, SessionError> {
+        let _permit = worker_use::waiting(self.shared.permits.acquire()).await;
+        let replay = Replay {
+            interpreters: self.shared.interpreters.as_ref(),
+            state_bytes: self.shared.state_bytes,
+            cancel: cx.cancel.clone(),
+        };
+        replay.run(&self.log).await
+    }
+
+    fn outcome(&self, replayed: &Replayed) -> Outcome {
+        let result = &replayed.result;
+        if let Some(message) = self.other_image(result) {
+            return Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message));
+        }
+        let (verdict, score) = if result.equal {
+            (REPLAYED, Score::ONE)
+        } else {
+            (DIFFERS, Score::ZERO)
+        };
+        let mut grade = Grade::new(verdict, score)
+            .with_evidence(self.evidence(result))
+            .with_work(replayed.work);
+        if result.equal {
+            measure(&mut grade, replayed);
+        }
+        Outcome::Graded(grade)
+    }
+
+    /// Why nothing follows from a difference: another version of the image may return something
+    /// else. A changed code differs in every image.
+    fn other_image(&self, result: &SessionReplay) -> Option<String> {
+        let difference = result.difference.as_ref()?;
+        let is_of_image = difference.field != DifferingField::CodeHash;
+        (is_of_image && !result.same_image).then(|| {
+            format!(
+                "call {} returns something else in the image `{}` of this node ({}) than in that \
+                 of the log ({}); replay it on a node with that image",
+                difference.call, self.log.image, result.image_hash, self.log.image_hash
+            )
+        })
+    }
+
+    fn evidence(&self, result: &SessionReplay) -> Evidence {
+        let log = &self.log;
+        let mut outcomes: BTreeMap<&str, u32> = BTreeMap::new();
+        for call in &log.calls {
+            *outcomes.entry(call.outcome.as_str()).or_default() += 1;
+        }
+        let evidence = Evidence::new()
+            .text("session", &log.session)
+            .text("language", &log.language)
+            .text("image", &log.image)
+            .value("same_image", result.same_image)
+            .serialized("outcomes", &outcomes);
+        match &result.difference {
+            Some(difference) => evidence.serialized("difference", difference),
+            None => evidence,
+        }
+    }
+}
+
+/// Adds the measures and steps of a log all of whose calls ran.
+fn measure(grade: &mut Grade, replayed: &Replayed) {
+    let succeeded = &replayed.succeeded;
+    let failed = succeeded.iter().filter(|succeeded| !**succeeded).count();
+    let measures = [
+        ("calls", succeeded.len() as f64),
+        ("failed_calls", failed as f64),
+        ("seconds", seconds_of(replayed.work)),
+    ];
+    let measures = measures.into_iter();
+    grade.measures = measures
+        .filter_map(|(name, value)| Some((name, Measure::new(value).ok()?)))
+        .collect();
+    let step = |succeeded: &bool| Step {
+        score: if *succeeded { Score::ONE } else { Score::ZERO },
+        masked: false,
+    };
+    grade.steps = succeeded.iter().map(step).collect();
+}
+
+/// The outcome of a log whose calls could not run.
+fn failed(error: SessionError) -> Outcome {
+    match error {
+        SessionError::Invalid { pointer, message } => {
+            let message = format!("`{pointer}`: {message}");
+            Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
+        }
+        SessionError::Failed(fault) => Outcome::Failed(fault),
+        error => Outcome::Failed(Fault::transient(error.code(), error.to_string())),
+    }
+}
