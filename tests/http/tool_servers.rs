@@ -1,11 +1,11 @@
 //! Routes that run code in interpreter sessions as other tool servers do: SandboxFusion's notebook,
-//! the server of verl-tool, and the Model Context Protocol.
+//! the server of verl-tool, the Model Context Protocol, NeMo Gym's tool, and sandboxes of E2B.
 
 use axum::body::Body;
 use http::{Request, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::http::fixtures::service;
+use crate::http::fixtures::{Got, Service, service};
 
 #[tokio::test]
 async fn cells_run_as_in_a_notebook() {
@@ -219,4 +219,151 @@ async fn tools_of_the_model_context_protocol_share_a_session() {
         1,
         "{sessions}"
     );
+}
+
+/// Posts to a route with a header.
+async fn post(service: &Service, path: &str, header: (&str, &str), body: &Value) -> Got {
+    let request = Request::post(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header.0, header.1)
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    service.send(request).await
+}
+
+/// The open sessions of the node.
+async fn open_sessions(service: &Service) -> usize {
+    let listed = service.get("/v1/sessions").await.json();
+    listed["sessions"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn rollouts_of_nemo_gym_call_tools_in_a_session() {
+    let service = service().await;
+    let path = "/compat/nemo-gym/execute_python";
+    let seeded = service
+        .post("/compat/nemo-gym/seed_session", &json!({}))
+        .await;
+    let cookie = seeded.headers["set-cookie"].to_str().unwrap();
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let run = async |code: &str| {
+        let got = post(
+            &service,
+            path,
+            ("cookie", &cookie),
+            &json!({ "code": code }),
+        )
+        .await;
+        assert_eq!(got.status, StatusCode::OK, "{}", got.text());
+        let again = got.headers["set-cookie"].to_str().unwrap();
+        assert!(again.starts_with(&cookie), "{again}");
+        got.json()
+    };
+    let expected = json!({
+        "success": true, "stdout": "2\n", "stderr": "", "error_message": null, "result": "2",
+    });
+    assert_eq!(run("x = 2\nprint(x)\nx").await, expected);
+    let failed = run("while True: pass").await;
+    assert_eq!(
+        (&failed["success"], &failed["error_message"]),
+        (&json!(false), &json!("stopped: more work than the limit"))
+    );
+    // Without the cookie, the code is that of another rollout.
+    let other = service.post(path, &json!({ "code": "x" })).await.json();
+    assert_eq!(other["error_message"], "NameError: name 'x' is not defined");
+    assert_eq!(open_sessions(&service).await, 2);
+    let rollout = json!({
+        "responses_create_params": { "input": "1+1?" },
+        "response": { "output": [{ "type": "message", "role": "assistant", "content": [
+            { "type": "output_text", "text": "It is \\boxed{2}." }] }] },
+        "task": { "type": "math", "answer": "2" },
+    });
+    let verified = post(
+        &service,
+        "/compat/nemo-gym/verify",
+        ("cookie", &cookie),
+        &rollout,
+    )
+    .await;
+    let verified = verified.json();
+    assert_eq!(verified["reward"], 1.0, "{verified}");
+    let path = format!("/v1/grades/{}", verified["grade"].as_str().unwrap());
+    let grade = service.get(&path).await.json();
+    assert_eq!(grade["measures"]["session.calls"], 2.0, "{grade}");
+    assert_eq!(grade["measures"]["session.failed_calls"], 1.0);
+    assert_eq!(open_sessions(&service).await, 1);
+}
+
+#[tokio::test]
+async fn sandboxes_of_e2b_are_groups_of_sessions() {
+    let service = service().await;
+    let created = json!({ "templateID": "t", "timeout": 10_000_000, "other": 1 });
+    let got = service.post("/compat/e2b/v2/sandboxes", &created).await;
+    assert_eq!(got.status, StatusCode::CREATED, "{}", got.text());
+    let id = got.json()["sandboxID"].as_str().unwrap().to_owned();
+    let execute = async |code: Value| {
+        post(
+            &service,
+            "/compat/e2b/execute",
+            ("e2b-sandbox-id", &id),
+            &code,
+        )
+        .await
+    };
+    let events = async |code: Value| -> Vec<Value> {
+        let got = execute(code).await;
+        assert_eq!(got.status, StatusCode::OK, "{}", got.text());
+        let text = got.text();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let seen = events(json!({ "code": "x = 20\nprint('hi')\nx" })).await;
+    assert_eq!(
+        seen,
+        [
+            json!({ "type": "stdout", "text": "hi\n", "timestamp": 0 }),
+            json!({ "type": "result", "text": "20", "is_main_result": true }),
+            json!({ "type": "number_of_executions", "execution_count": 1 }),
+        ]
+    );
+    let seen = events(json!({ "code": "import decimal\ndecimal.Decimal(x) / 0" })).await;
+    assert_eq!(seen[0]["name"], "DivisionByZero", "{seen:?}");
+    assert!(seen[0]["traceback"].as_str().unwrap().contains("line 2"));
+    let seen = events(json!({ "code": "!pip install json2 decimal\nx" })).await;
+    let printed = "ERROR: No matching distribution found for json2\n\
+                   Requirement already satisfied: decimal\n";
+    assert_eq!(
+        (&seen[0]["text"], &seen[1]["text"]),
+        (&json!(printed), &json!("20"))
+    );
+    let seen = events(json!({ "code": "let y = 1; y", "language": "javascript" })).await;
+    assert_eq!(seen[0]["text"], "1");
+    let header = ("e2b-sandbox-id", &*id);
+    let context = post(&service, "/compat/e2b/contexts", header, &json!({}))
+        .await
+        .json();
+    let seen = events(json!({ "code": "x", "context_id": context["id"] })).await;
+    assert_eq!(seen[0]["name"], "NameError");
+    assert_eq!(open_sessions(&service).await, 3);
+    let invalid = [
+        json!({ "code": "x", "language": "cobol" }),
+        json!({ "code": "x", "env_vars": { "A": "1" } }),
+        json!({ "code": 1 }),
+    ];
+    for code in invalid {
+        let got = execute(code).await;
+        assert_eq!(got.status, StatusCode::BAD_REQUEST, "{}", got.text());
+        assert_eq!(got.json()["code"], 400);
+    }
+    let path = format!("/compat/e2b/sandboxes/{id}");
+    let end = async || {
+        let request = Request::delete(&path).body(Body::empty()).unwrap();
+        service.send(request).await.status
+    };
+    assert_eq!(end().await, StatusCode::NO_CONTENT);
+    assert_eq!(open_sessions(&service).await, 0);
+    assert_eq!(end().await, StatusCode::NOT_FOUND);
+    let got = execute(json!({ "code": "x" })).await;
+    assert_eq!(got.status, StatusCode::NOT_FOUND);
 }

@@ -148,6 +148,8 @@ class Load:
             self.free.put_nowait(connection)
         self.sessions = []
         self.times, self.outcomes, self.wrong = [], collections.Counter(), []
+        # Memory of the node in bytes, every tenth of the time.
+        self.memory = []
 
     def open(self):
         """Opens all sessions and runs their first call."""
@@ -207,12 +209,16 @@ class Load:
         """Calls random sessions at the rate, while workers are killed."""
         began = time.monotonic()
         tasks, next_kill = set(), began + self.options.kill_every
+        next_look = began
         for number in range(int(seconds * self.options.rate)):
             due = began + number / self.options.rate
             await asyncio.sleep(max(due - time.monotonic(), 0))
             task = asyncio.create_task(self.call(due))
             tasks.add(task)
             task.add_done_callback(tasks.discard)
+            if time.monotonic() >= next_look:
+                next_look += self.options.seconds / 10
+                self.memory.append(self.node.pss())
             if time.monotonic() >= next_kill and (workers := self.node.workers()):
                 next_kill += self.options.kill_every
                 os.kill(self.chance.choice(workers), signal.SIGKILL)
@@ -235,7 +241,8 @@ class Load:
         at = lambda share: self.times[int(len(self.times) * share)] * 1e3
         print(f"calls: p50 {at(0.5):.2f} ms, p99 {at(0.99):.2f} ms, max {at(0.9999):.1f} ms")
         print("outcomes: " + ", ".join(f"{n} {name}" for name, n in self.outcomes.most_common()))
-        print(f"memory of the node: {self.node.pss() / (1 << 20):.0f} MiB")
+        memory = ", ".join(f"{bytes / (1 << 20):.0f}" for bytes in [*self.memory, self.node.pss()])
+        print(f"memory of the node over time: {memory} MiB")
         for line in self.node.get("/metrics").splitlines():
             if line.startswith(("assay_session_states", "assay_sessions_open")):
                 print(line)

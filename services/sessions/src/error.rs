@@ -61,6 +61,17 @@ impl SessionError {
         }
     }
 
+    /// The error of a call: its files are at fault if another attempt would fail as well, for
+    /// example because a folder of the session has the path of a file.
+    pub(crate) fn of_files(self, has_files: bool) -> Self {
+        match self {
+            Self::Failed(fault) if !fault.retryable && has_files => {
+                Self::invalid("/files", fault.message)
+            }
+            error => error,
+        }
+    }
+
     /// Its code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {

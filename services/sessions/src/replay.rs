@@ -123,7 +123,7 @@ impl Replay<'_> {
                 }
                 let end = repetition.run(logged).await;
                 let end = end.map_err(|error| {
-                    let error = of_files(error, !logged.files.is_empty());
+                    let error = error.of_files(!logged.files.is_empty());
                     within(error, &format!("/calls/{}", logged.call - 1))
                 })?;
                 let result = &mut replayed.result;
@@ -139,17 +139,6 @@ impl Replay<'_> {
             }
         }
         Ok(replayed)
-    }
-}
-
-/// The error of a call: its files are at fault if another attempt would fail as well, for example
-/// because a folder of the session has the path of a file.
-pub(crate) fn of_files(error: SessionError, has_files: bool) -> SessionError {
-    match error {
-        SessionError::Failed(fault) if !fault.retryable && has_files => {
-            SessionError::invalid("/files", fault.message)
-        }
-        error => error,
     }
 }
 

@@ -13,7 +13,6 @@ use crate::frozen::StoreError;
 use crate::journal::{Called, Line, Opened};
 use crate::limits::{self, MAX_JOURNAL, seconds_of};
 use crate::metrics;
-use crate::replay::of_files;
 use crate::session::{Session, Turn};
 use crate::table::{Sender, Sessions};
 
@@ -105,7 +104,7 @@ impl Sessions {
         let called = self.interpreters().call(language, call).await;
         let called = called.map_err(|error| {
             metrics::call_failed();
-            of_files(error.into(), !checked.files.is_empty())
+            SessionError::from(error).of_files(!checked.files.is_empty())
         })?;
         let end = CallEnd::read(called, number, self.settings().state_bytes);
         let (this, session) = (self.clone(), Arc::clone(session));

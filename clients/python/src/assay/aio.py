@@ -304,6 +304,7 @@ class AsyncClient:
         self,
         language: str,
         *,
+        name: str | None = None,
         image: str | None = None,
         seed: int = 0,
         files: Mapping[str, str | bytes] | None = None,
@@ -312,7 +313,7 @@ class AsyncClient:
         deadline: float | None = None,
     ) -> AsyncSession:
         """As `Client.session`."""
-        body = opening(language, image, seed, files, limits, idle_seconds)
+        body = opening(language, name, image, seed, files, limits, idle_seconds)
         return AsyncSession(self._core, self._transport, deadline, body)
 
     async def replay_session(

@@ -347,6 +347,7 @@ class Client:
         self,
         language: str,
         *,
+        name: str | None = None,
         image: str | None = None,
         seed: int = 0,
         files: Mapping[str, str | bytes] | None = None,
@@ -357,6 +358,7 @@ class Client:
         """An interpreter session, which a `with` block opens and ends.
 
         - `language`: such as `python`. `image`: such as `python-scientific`.
+        - `name`: of the session. If it is open, its calls continue; then close it yourself.
         - `seed`: of all random numbers. `files`: that exist at the first call, as text or bytes.
         - `limits`: as in `POST /v1/sessions`, such as `{"seconds": 5, "total_seconds": 60}`.
         - `idle_seconds`: seconds without a call after which the server ends it.
@@ -364,7 +366,7 @@ class Client:
 
         All its calls go to one of the servers, chosen at random.
         """
-        body = opening(language, image, seed, files, limits, idle_seconds)
+        body = opening(language, name, image, seed, files, limits, idle_seconds)
         return Session(self._core, self._transport, deadline, body)
 
     def replay_session(

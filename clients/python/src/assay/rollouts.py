@@ -33,6 +33,8 @@ Completion = Union[str, Sequence[Mapping[str, Any]]]
 Prompt = Union[str, Sequence[Mapping[str, Any]]]
 PromptOf = Union[str, Callable[[Row], Prompt]]
 """The column that has the prompt, or a function of the row that returns the prompt."""
+SessionOf = Union[str, Callable[[Row], Union[str, None]]]
+"""The column that has the id of a session, or a function of the row that returns it or `None`."""
 
 
 class RolloutOptions(TypedDict, total=False):
@@ -46,6 +48,8 @@ class RolloutOptions(TypedDict, total=False):
       pass the prompt; by default the column `prompt`, if there is one.
     - `think_open`: whether completions start inside `<think>`; by default they do if the text of
       the prompt ends with `<think>`.
+    - `session`: the column that has the id of the interpreter session of a completion, or a
+      function of the row; its log becomes a check. The session must be open on the server.
     - `run`: the name of the run in the record. `policy`: the reward policy.
     """
 
@@ -57,6 +61,7 @@ class RolloutOptions(TypedDict, total=False):
     template: str | None
     prompt: PromptOf | None
     think_open: bool | None
+    session: SessionOf | None
     run: str | None
     policy: str | Mapping[str, Any] | None
 
@@ -65,6 +70,8 @@ class RolloutOptions(TypedDict, total=False):
 FIELDS = ("reward", "outcome", "error", "verdict", "pass", "grade", "grader")
 # Seconds for a batch.
 DEADLINE = 600.0
+# The field of a row with an object that TRL adds.
+OBJECTS = "environments"
 
 
 def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dict[str, Any]]:
@@ -72,7 +79,10 @@ def task_maker(task: TaskOf | None, template: str | None) -> Callable[[Row], dic
     if template is not None:
         if task is not None:
             raise ValueError("`task` and `template` exclude each other; pass one of them")
-        return lambda row: {"template": template, "row": dict(row)}
+        return lambda row: {
+            "template": template,
+            "row": {name: value for name, value in row.items() if name != OBJECTS},
+        }
     if callable(task):
         made = task
         # The parts of a row that the function returns have the nulls of a table too.
@@ -134,6 +144,8 @@ class Rollouts:
       pass the prompt; by default the column `prompt`, if there is one.
     - `think_open`: whether completions start inside `<think>`; by default they do if the text of
       the prompt ends with `<think>`.
+    - `session`: the column that has the id of the interpreter session of a completion, or a
+      function of the row; its log becomes a check. The session must be open on the server.
     - `run`: the name of the run in the record. `policy`: the reward policy.
     """
 
@@ -261,8 +273,20 @@ class Rollouts:
                 item["meta"] = facts
             if groups is not None:
                 item["group"] = groups[position]
+            session = self._session_of(row)
+            if session is not None:
+                item["session"] = session
             items.append(item)
         return items
+
+    def _session_of(self, row: Row) -> str | None:
+        session = self._options.get("session")
+        if session is None:
+            return None
+        found = session(row) if callable(session) else row.get(session)
+        if found is not None and not isinstance(found, str):
+            raise TypeError(f"the id of a session must be a text, not {type(found).__name__}")
+        return found
 
     def _checked(self, items: Sequence[Mapping[str, Any]], results: Results) -> Results:
         """Logs missing rewards. Rejects those that no completion of the run would have."""

@@ -111,6 +111,7 @@ def _check(log: models.SessionLog) -> dict[str, Any]:
 
 def opening(
     language: str,
+    name: str | None,
     image: str | None,
     seed: int,
     files: Mapping[str, FileContent] | None,
@@ -120,6 +121,7 @@ def opening(
     """The body of the request that opens a session."""
     return {
         "language": language,
+        "name": name,
         "image": image,
         "seed": seed,
         "files": encoded(files),

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Union
 
 from assay._prompts import group_of
-from assay.rollouts import Completion, Rollouts, Row, check_missing
+from assay.rollouts import OBJECTS, Completion, Rollouts, Row, check_missing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.rollouts import RolloutOptions
 
 # Arguments of a reward function that are not columns of the dataset.
-NOT_COLUMNS = frozenset({"trainer_state", "log_extra", "log_metric", "environments"})
+NOT_COLUMNS = frozenset({"trainer_state", "log_extra", "log_metric", "completion_ids"})
 # The first version that leaves a completion without a reward out of its group.
 MASKS_SINCE = (1, 6)
 Values = Sequence[Union[float, None]]
@@ -41,7 +41,8 @@ _NAMED: weakref.WeakValueDictionary[str, Reward] = weakref.WeakValueDictionary()
 class Reward:
     """A reward function for `reward_funcs`.
 
-    The row of a completion has the columns of the dataset and `prompt`.
+    The row of a completion has the columns of the dataset and `prompt`; with the option `session`,
+    also the environment of the completion as `environments`.
 
     - `server`: URL of a server, or several; by default the process starts a private node.
     - `missing`: what happens to a completion without a reward. `"mask"` leaves it out of the loss,
@@ -67,6 +68,7 @@ class Reward:
         if missing != "raise":
             _check_version()
         self._rollouts = Rollouts(server, **options)
+        self._reads_sessions = options.get("session") is not None
         self._max_completion_length = max_completion_length
         self.__name__ = _unused_name() if name is None else name
         _NAMED[self.__name__] = self
@@ -79,7 +81,7 @@ class Reward:
         groups = [group_of(prompt) for prompt in prompts]
         state = columns.get("trainer_state")
         results = self._rollouts.grade(
-            _rows(prompts, columns),
+            _rows(prompts, columns, with_environments=self._reads_sessions),
             completions,
             prompts=prompts,
             groups=groups,
@@ -163,12 +165,15 @@ def _unused_name() -> str:
     return name
 
 
-def _rows(prompts: Sequence[Any], columns: Mapping[str, Any]) -> list[Row]:
+def _rows(
+    prompts: Sequence[Any], columns: Mapping[str, Any], *, with_environments: bool
+) -> list[Row]:
     # The columns of a dataset are lists. TRL also passes objects, and may pass others.
+    left_out = NOT_COLUMNS | (set() if with_environments else {OBJECTS})
     listed = {
         name: values
         for name, values in columns.items()
-        if name not in NOT_COLUMNS and name != "completion_ids" and isinstance(values, list)
+        if name not in left_out and isinstance(values, list)
     }
     for name, values in listed.items():
         if len(values) != len(prompts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
 from types import ModuleType
@@ -21,6 +22,8 @@ from nemo_gym.openai_utils import NeMoGymResponse  # noqa: E402
 from nemo_gym.reward_profile import compute_aggregate_metrics  # noqa: E402
 from nemo_gym.server_utils import ServerClient  # noqa: E402
 from omegaconf import OmegaConf  # noqa: E402
+
+import assay  # noqa: E402
 
 del sys.modules["mlflow"]
 
@@ -62,11 +65,11 @@ def request(answer: str, task: dict[str, str]) -> VerifyRequest:
     )
 
 
-def call(node: Node, method: str, path: str, **options: Any) -> Any:
-    """Calls the node with NeMo Gym's client."""
+def server_client(node: Node) -> ServerClient:
+    """NeMo Gym's client, with the node as the server `assay`."""
     host, port = node.url.removeprefix("http://").split(":")
     server = {"resources_servers": {"assay": {"host": host, "port": int(port)}}}
-    client = ServerClient(
+    return ServerClient(
         head_server_config={"host": host, "port": int(port)},
         global_config_dict=OmegaConf.create(
             {
@@ -76,6 +79,11 @@ def call(node: Node, method: str, path: str, **options: Any) -> Any:
             }
         ),
     )
+
+
+def call(node: Node, method: str, path: str, **options: Any) -> Any:
+    """Calls the node with NeMo Gym's client."""
+    client = server_client(node)
 
     async def run() -> Any:
         # NeMo Gym keeps one session for its process, and each call here has its own loop.
@@ -171,6 +179,42 @@ def test_a_response_without_a_message_is_an_empty_answer(node: Node) -> None:
     assert NeMoGymResponse.model_validate(sent["response"]).output_text == ""
     status, body = call(node, "POST", "/verify", json=sent)
     assert (status, body["reward"], body["mask_sample"]) == (200, 0.0, False)
+
+
+def posted(node: Node, path: str, sent: Any, cookies: Any) -> tuple[Any, Any]:
+    """Calls a tool as agents do, and returns the reply with the cookies for the next call."""
+    client = server_client(node)
+
+    async def run() -> Any:
+        server_utils._GLOBAL_AIOHTTP_CLIENT = None
+        path_of_node = f"/compat/nemo-gym{path}"
+        reply = await client.post("assay", path_of_node, json=sent, cookies=cookies)
+        found = json.loads((await reply.content.read()).decode()), reply.cookies
+        await server_utils.get_global_aiohttp_client().close()
+        return found
+
+    return asyncio.run(run())
+
+
+def test_a_rollout_calls_tools_in_its_session(node: Node) -> None:
+    _, cookies = posted(node, "/seed_session", {}, None)
+    code = {"code": "x = 1 + 1\nprint(x)\nx"}
+    reply, cookies = posted(node, "/execute_python", code, cookies)
+    expected = {"success": True, "stdout": "2\n", "stderr": "", "error_message": None, "result": "2"}
+    assert reply == expected
+    reply, cookies = posted(node, "/execute_python", {"code": "x / 0"}, cookies)
+    assert not reply["success"]
+    assert reply["error_message"] == "ZeroDivisionError: division by zero"
+    other, _ = posted(node, "/execute_python", {"code": "x"}, None)
+    assert other["error_message"] == "NameError: name 'x' is not defined"
+    body, _ = posted(node, "/verify", request("\\boxed{2}", GOLD), cookies)
+    assert body["reward"] == 1.0
+    grade = assay.Client(node.url).get(body["grade"])
+    assert grade.measures["session.calls"] == 2.0
+    assert grade.measures["session.failed_calls"] == 1.0
+    # The session has ended.
+    reply, _ = posted(node, "/execute_python", {"code": "x"}, cookies)
+    assert reply["error_message"] == "NameError: name 'x' is not defined"
 
 
 def test_the_node_is_stateless(node: Node) -> None:

@@ -8,13 +8,14 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, set_seed
+from trl.chat_template_utils import qwen3_chat_template
 
 ANSWERS = [f"\\boxed{{{number}}}" for number in range(1, 5)]
 QUESTION = "what is 1 plus 1 ?"
 WORDS = ["<pad>", "<eos>", "<unk>", *QUESTION.split(), "2", "3", *ANSWERS]
 
 
-def model(seed: int = 1) -> Qwen2ForCausalLM:
+def model(seed: int = 1, positions: int = 64) -> Qwen2ForCausalLM:
     set_seed(seed)
     return Qwen2ForCausalLM(
         Qwen2Config(
@@ -24,7 +25,7 @@ def model(seed: int = 1) -> Qwen2ForCausalLM:
             num_hidden_layers=2,
             num_attention_heads=2,
             num_key_value_heads=1,
-            max_position_embeddings=64,
+            max_position_embeddings=positions,
             pad_token_id=0,
             eos_token_id=1,
             bos_token_id=None,
@@ -45,4 +46,13 @@ def save(folder: Path) -> str:
     """A folder with the model and its tokenizer."""
     model().save_pretrained(folder)
     tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def save_with_tools(folder: Path) -> str:
+    """A folder with a model whose chat template supports tools."""
+    model(positions=4096).save_pretrained(folder)
+    made = tokenizer()
+    made.chat_template = qwen3_chat_template
+    made.save_pretrained(folder)
     return str(folder)

@@ -1,6 +1,6 @@
 //! `/compat/e2b`: sandboxes of E2B with their code interpreter, as its SDK and agents that use it
-//! need them. A sandbox is a group of interpreter sessions of one caller. There are no shells, files
-//! or networks.
+//! need them. A sandbox is a group of interpreter sessions of one caller. There are no shells,
+//! files or networks.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -9,16 +9,25 @@ use assay_core::{
     Score, Step, worker_use,
 };
 use assay_wire::sessions::{DifferingField, SessionLog, SessionReplay};
+use tokio::sync::Semaphore;
 
-use super::Shared;
 use super::spec::{DIFFERS, REPLAYED};
 use crate::error::SessionError;
+use crate::interpreters::Interpreters;
 use crate::limits::seconds_of;
 use crate::replay::{Replay, Replayed};
 
+/// What all logs are replayed with.
+pub(super) struct Replays {
+    pub(super) interpreters: Arc<dyn Interpreters>,
+    pub(super) state_bytes: u64,
+    /// For replays, each of which has the state between two calls in memory.
+    pub(super) permits: Semaphore,
+}
+
 /// A log whose calls can run again.
 pub(super) struct PreparedLog {
-    pub(super) shared: Arc<Shared>,
+    pub(super) replays: Arc<Replays>,
     pub(super) log: SessionLog,
     /// Bytes of the task.
     pub(super) bytes: usize,
@@ -46,10 +55,10 @@ impl Prepared for PreparedLog {
 
 impl PreparedLog {
     async fn replay(&self, cx: &GradeContext) -> Result<Replayed, SessionError> {
-        let _permit = worker_use::waiting(self.shared.permits.acquire()).await;
+        let _permit = worker_use::waiting(self.replays.permits.acquire()).await;
         let replay = Replay {
-            interpreters: self.shared.interpreters.as_ref(),
-            state_bytes: self.shared.state_bytes,
+            interpreters: self.replays.interpreters.as_ref(),
+            state_bytes: self.replays.state_bytes,
             cancel: cx.cancel.clone(),
         };
         replay.run(&self.log).await

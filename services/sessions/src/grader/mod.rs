@@ -10,28 +10,20 @@ use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Spec, Task, 
 use assay_wire::sessions::SessionLog;
 use tokio::sync::Semaphore;
 
-use self::grade::PreparedLog;
+use self::grade::{PreparedLog, Replays};
 use self::spec::SPEC;
 use crate::error::SessionError;
 use crate::interpreters::Interpreters;
 use crate::replay;
 
 /// The grader of `session` tasks.
-pub struct SessionGrader(Arc<Shared>);
-
-/// What all tasks share.
-struct Shared {
-    interpreters: Arc<dyn Interpreters>,
-    state_bytes: u64,
-    /// For replays, each of which has the state between two calls in memory.
-    permits: Semaphore,
-}
+pub struct SessionGrader(Arc<Replays>);
 
 impl SessionGrader {
     /// Runs at most `replays` logs at the same time, whose states have at most `state_bytes`.
     #[must_use]
     pub fn new(interpreters: Arc<dyn Interpreters>, state_bytes: u64, replays: usize) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(Replays {
             interpreters,
             state_bytes,
             permits: Semaphore::new(replays),
@@ -55,7 +47,7 @@ impl Grader for SessionGrader {
             PrepareError::Failed(fault)
         })?;
         Ok(Arc::new(PreparedLog {
-            shared: Arc::clone(&self.0),
+            replays: Arc::clone(&self.0),
             bytes: task.body.get().len(),
             log,
         }))

@@ -90,8 +90,9 @@ pub(super) fn error_response(error: PeerError) -> Response {
     retry_after((status, Json(ErrorBody { detail })).into_response(), after)
 }
 
-/// Grades a rollout, in the format of a resources server of NeMo Gym. If it called `execute_python`,
-/// the log of its interpreter session becomes part of the grade, and the session ends.
+/// Grades a rollout, in the format of a resources server of NeMo Gym. If the rollout called
+/// `execute_python`, the log of its interpreter session becomes part of the grade, and the session
+/// ends.
 #[utoipa::path(post, path = "/compat/nemo-gym/verify", tag = "compatibility",
     params(GradingQuery),
     request_body(content = VerifyRequest, content_type = "application/json", example = json!({
