@@ -52,6 +52,7 @@ DATA = {
     "assay.roll": ("Rewards",),
     "assay.verifiers": ("reward",),
     "assay.atropos": ("Scorer",),
+    "assay.openenv": ("environment", "CodeAction", "CodeObservation", "CodeState", "CodeEnv"),
     "assay.openreward": ("environment",),
     "assay.tinker": ("environment",),
 }
@@ -193,6 +194,13 @@ def escaped(meaning: str) -> str:
     return meaning.replace("|", "\\|")
 
 
+def fields(model: griffe.Class) -> str:
+    """A model as it is created with its own fields."""
+    attributes = [one for one in model.members.values() if isinstance(one, griffe.Attribute)]
+    listed = [f"{one.name}: {one.annotation} = {one.value}" for one in attributes]
+    return f"{model.name}({', '.join(listed)})"
+
+
 def reference() -> str:
     package = griffe.load("assay", search_paths=[str(HERE / "src")])
     parts = [HEADER.strip()]
@@ -212,19 +220,14 @@ def reference() -> str:
         parts += [f"## `{module}`", text(part)]
         for name in names:
             item = part[name]
-            if isinstance(item, griffe.Class):
-                constructor = item["__init__"]
-                parts += [
-                    f"### `{module.split('.')[1]}.{name}`",
-                    code(created(constructor, name)),
-                    text(item),
-                ]
+            parts.append(f"### `{module.split('.')[1]}.{name}`")
+            if not isinstance(item, griffe.Class):
+                parts.append(code(signature(item, name)))
+            elif "__init__" in item.members:
+                parts.append(code(created(item["__init__"], name)))
             else:
-                parts += [
-                    f"### `{module.split('.')[1]}.{name}`",
-                    code(signature(item, name)),
-                    text(item),
-                ]
+                parts.append(code(fields(item)))
+            parts.append(text(item))
     parts += models_text(package["models"])
     return "\n\n".join(parts) + "\n"
 

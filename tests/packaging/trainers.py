@@ -22,6 +22,7 @@ import start  # noqa: E402, the environments of test scripts
 
 SHOWN = [
     "trl", "verl", "openrlhf", "verifiers", "skyrl-gym", "areal", "tinker-cookbook", "openreward",
+    "openenv", "e2b-code-interpreter", "smolagents",
     "atroposlib", "nemo-gym",
     "torch", "transformers", "ray",
 ]  # fmt: skip

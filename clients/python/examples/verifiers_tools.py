@@ -1,5 +1,5 @@
-"""A Python tool for tasks of verifiers, whose calls in one rollout share an interpreter session, and
-a reward of which the log of that session is part.
+"""A Python tool for tasks of verifiers, whose calls in one rollout share an interpreter session,
+and a reward of which the log of that session is part.
 
 `ASSAY_SERVER` is the URL of the server.
 """

@@ -22,6 +22,7 @@ DOCUMENTS = [ROOT / "docs" / "PYTHON.md", HERE / "README.md"]
 
 # Modules for trainers, and the libraries that they import.
 TRAINERS = {
+    "openenv.py": "openenv",
     "openreward.py": "openreward",
     "roll.py": "torch",
     "skyrl.py": "skyrl_gym",

@@ -296,6 +296,88 @@ _TEXT = """
    "criteria"
   ]
  },
+ "session": {
+  "fields": {
+   "calls": {
+    "list": {
+     "fields": {
+      "call": "value",
+      "code": "value",
+      "code_hash": "value",
+      "fetch": "value",
+      "files": {
+       "fields": {},
+       "others": {
+        "fields": {
+         "base64": "value"
+        },
+        "required": [
+         "base64"
+        ]
+       }
+      },
+      "kept": "value",
+      "outcome": "value",
+      "output_hash": "value",
+      "output_limit": "value",
+      "stdin": "value",
+      "time_us": "value",
+      "work": "value",
+      "work_limit": "value"
+     },
+     "required": [
+      "call",
+      "code",
+      "code_hash",
+      "work_limit",
+      "output_limit",
+      "outcome",
+      "kept",
+      "work",
+      "output_hash",
+      "time_us"
+     ]
+    }
+   },
+   "files": {
+    "fields": {},
+    "others": {
+     "fields": {
+      "base64": "value"
+     },
+     "required": [
+      "base64"
+     ]
+    }
+   },
+   "image": "value",
+   "image_hash": "value",
+   "language": "value",
+   "limits": {
+    "fields": {
+     "calls": "value",
+     "memory_mb": "value",
+     "output_kb": "value",
+     "seconds": "value",
+     "total_output_kb": "value",
+     "total_seconds": "value"
+    }
+   },
+   "seed": "value",
+   "session": "value",
+   "type": "value"
+  },
+  "required": [
+   "type",
+   "session",
+   "language",
+   "image",
+   "image_hash",
+   "seed",
+   "limits",
+   "calls"
+  ]
+ },
  "sql": {
   "fields": {
    "columns": "value",

@@ -155,9 +155,7 @@ class Client:
           call has a new key.
         """
         key = CallKey.of(idempotency_key)
-        batch, chunks = self._divide(
-            items, run, step, policy, statistics, fields, shared, key
-        )
+        batch, chunks = self._divide(items, run, step, policy, statistics, fields, shared, key)
         ends_at, report = self._core.ends_at(deadline), reporter(progress)
 
         def grade(number: int) -> list[ChunkReply]:
@@ -203,9 +201,7 @@ class Client:
         and cannot be resumed, so after its end every item has had its result.
         """
         key = CallKey.of(idempotency_key)
-        batch, chunks = self._divide(
-            items, run, step, policy, statistics, fields, shared, key
-        )
+        batch, chunks = self._divide(items, run, step, policy, statistics, fields, shared, key)
         ends_at = self._core.ends_at(deadline)
         return GradeStream(
             self._core, self._transport, len(batch), chunks, key, ends_at, reporter(progress)

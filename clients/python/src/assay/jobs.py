@@ -293,9 +293,7 @@ class AsyncJobs(_Calls):
         **filters: Any,
     ) -> models.Job:
         """As `Jobs.replay`."""
-        return await self._transport.run(
-            self._replay(filters, options, idempotency_key, deadline)
-        )
+        return await self._transport.run(self._replay(filters, options, idempotency_key, deadline))
 
     async def recent(self, *, limit: int = 100, deadline: float | None = None) -> list[models.Job]:
         """As `Jobs.recent`."""

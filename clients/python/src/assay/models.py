@@ -1222,6 +1222,14 @@ class Component(View):
         return None if value is None else Fault(value)
 
     @property
+    def evidence(self) -> dict[str, Any] | None:
+        """Facts behind the verdict of a check; `None` for a nested task, whose facts are in the
+        evidence of the item.
+        """
+        value: dict[str, Any] | None = self._get("evidence")
+        return value
+
+    @property
     def grader(self) -> str:
         """Grader and version."""
         value: str = self._get("grader")
@@ -3096,6 +3104,12 @@ class Replay(View):
     __slots__ = ()
 
     @property
+    def changed_components(self) -> list[str]:
+        """Names of the checks and nested tasks that differ."""
+        value: list[str] = self._get("changed_components")
+        return value
+
+    @property
     def error(self) -> Fault | None:
         """See `docs/API.md`."""
         value = self._get("error")
@@ -3109,8 +3123,8 @@ class Replay(View):
 
     @property
     def flipped(self) -> bool:
-        """Whether the outcome, verdict or score differs. A service failure does not count as a
-        difference.
+        """Whether the outcome, verdict or score of the item, a check or a nested task differs. A
+        service failure does not count as a difference.
         """
         value: bool = self._get("flipped")
         return value
@@ -5292,6 +5306,8 @@ class ItemRequest(_ItemRequestRequired, total=False):
     - `prompt`: The prompt: a string or an array of messages.
     - `prompt_key`: Key of the prompt's history over steps; a hash of the prompt and task by
       default.
+    - `session`: Id of an interpreter session of the caller, which the completion used. Its log
+      becomes the check `session`, which runs its calls again.
     - `task`: What the completion should achieve and how to check it: an object whose `type` names
       the grader, or a `template` and a `row` from which the service makes one.
     """
@@ -5304,6 +5320,7 @@ class ItemRequest(_ItemRequestRequired, total=False):
     policy: str | dict[str, Any] | None
     prompt: str | list[Message] | None
     prompt_key: str | None
+    session: str | None
 
 
 class LoadRequest(TypedDict, total=False):
@@ -5728,6 +5745,35 @@ class RubricTask(_RubricTaskRequired, total=False):
     threshold: float
 
 
+class _SessionTaskRequired(TypedDict):
+    type: Literal["session"]
+    session: str | SharedReference
+    language: str | SharedReference
+    image: str | SharedReference
+    image_hash: str | SharedReference
+    seed: int
+    limits: dict[str, Any] | SharedReference
+    calls: list[dict[str, Any]] | SharedReference
+
+
+class SessionTask(_SessionTaskRequired, total=False):
+    """The log of an interpreter session, whose calls run again.
+
+    - `calls`: The calls, in order.
+    - `files`: see the API.
+    - `image`: Image in which its code ran.
+    - `image_hash`: Hash of the image.
+    - `language`: Language: `python`, `javascript`, `sql`, `cpp`, `c`, or a standard such as
+      `c++23`.
+    - `limits`: Limits of the session.
+    - `seed`: Seed of its random numbers.
+    - `session`: Id of the session.
+    - `type`: see the API.
+    """
+
+    files: Any | SharedReference
+
+
 class _SqlTaskRequired(TypedDict):
     type: Literal["sql"]
     dialect: Literal["sqlite", "postgres"]
@@ -5905,7 +5951,7 @@ class TemplateTask(_TemplateTaskRequired, total=False):
 
 Task = Union[
     "MathTask", "CodeTask", "SqlTask", "ToolsTask", "StructuredTask", "TextTask", "ChoiceTask",
-    "InstructionsTask", "RewardModelTask", "ExternalTask", "RubricTask"
+    "InstructionsTask", "RewardModelTask", "ExternalTask", "RubricTask", "SessionTask"
 ]
 
 

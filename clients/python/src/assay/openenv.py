@@ -7,7 +7,7 @@ graded together with the log of that session.
     app = create_app(Code, assay.openenv.CodeAction, assay.openenv.CodeObservation,
                      max_concurrent_envs=1000)
 
-`reset` accepts a task of Assay. An action has code to run, or the answer to the task, which ends the
+`reset` accepts a task. An action has code to run, or the answer to the task, which ends the
 episode: the observation then has the reward. Actions and observations with code are those of
 OpenEnv's `coding_env`, so its client works too.
 """

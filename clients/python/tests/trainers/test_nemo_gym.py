@@ -200,7 +200,13 @@ def test_a_rollout_calls_tools_in_its_session(node: Node) -> None:
     _, cookies = posted(node, "/seed_session", {}, None)
     code = {"code": "x = 1 + 1\nprint(x)\nx"}
     reply, cookies = posted(node, "/execute_python", code, cookies)
-    expected = {"success": True, "stdout": "2\n", "stderr": "", "error_message": None, "result": "2"}
+    expected = {
+        "success": True,
+        "stdout": "2\n",
+        "stderr": "",
+        "error_message": None,
+        "result": "2",
+    }
     assert reply == expected
     reply, cookies = posted(node, "/execute_python", {"code": "x / 0"}, cookies)
     assert not reply["success"]
