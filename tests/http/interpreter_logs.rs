@@ -52,8 +52,17 @@ async fn the_calls_of_a_session_are_part_of_a_grade() {
         "efficiency": { "otc": { "form": "ppo", "max": 4, "measure": "session.calls" } },
     });
     let request = json!({ "run": "r", "items": [sent], "policy": policy });
-    let got = service.grade(&request).await;
+    let keyed = async || {
+        let path = "/v1/grade";
+        let request = http::Request::post(path)
+            .header("content-type", "application/json")
+            .header("idempotency-key", "k")
+            .body(axum::body::Body::from(request.to_string()));
+        service.send(request.unwrap()).await
+    };
+    let got = keyed().await;
     assert_eq!(got.status, StatusCode::OK, "{}", got.text());
+    let first = got.text().to_owned();
     let result = got.json()["results"][0].clone();
     let component = &result["components"][0];
     assert_eq!(
@@ -86,6 +95,11 @@ async fn the_calls_of_a_session_are_part_of_a_grade() {
         .body(axum::body::Body::empty())
         .unwrap();
     service.send(request).await;
+    assert_eq!(
+        keyed().await.text(),
+        first,
+        "the reply to the key is recorded"
+    );
     let grade = &result["grade"];
     let path = format!("/v1/grades/{}", grade.as_str().unwrap());
     let stored = service.get(&path).await.json();
@@ -123,8 +137,8 @@ async fn a_changed_log_does_not_pass() {
     assert_eq!(component["evidence"]["difference"]["call"], 2);
     assert_eq!(component["evidence"]["difference"]["logged"], "ok");
     assert_eq!(
-        (&result["measures"], &result["steps"]),
-        (&json!({}), &json!([]))
+        (&result["measures"]["session.calls"], &result["steps"]),
+        (&json!(2.0), &json!([]))
     );
 }
 
@@ -164,4 +178,57 @@ async fn items_name_sessions_that_their_caller_has() {
     assert_eq!(place(&got), (unprocessable, "/items/0/session".to_owned()));
     let got = post(operator, "/v1/grade", &request).await;
     assert_eq!(got.status, StatusCode::OK, "{}", got.text());
+}
+
+#[tokio::test]
+async fn a_log_that_is_too_large_costs_only_its_check() {
+    let service = service().await;
+    let id = session(&service).await;
+    let code = json!({ "code": format!("s = '{}'", "\u{1}".repeat(200_000)) });
+    for _ in 0..2 {
+        let path = format!("/v1/sessions/{id}/run");
+        assert_eq!(service.post(&path, &code).await.status, StatusCode::OK);
+    }
+    let mut sent = item();
+    sent["session"] = json!(id);
+    let request = json!({ "items": [sent, item()] });
+    let reply = service.grade(&request).await.json();
+    let results = &reply["results"];
+    assert_eq!(
+        (&results[0]["verdict"], &results[1]["verdict"]),
+        (&json!("correct"), &json!("correct")),
+        "{reply}"
+    );
+    let component = &results[0]["components"][0];
+    assert_eq!(component["outcome"], "ungradable");
+    let message = component["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("its log has 24"), "{message}");
+}
+
+#[tokio::test]
+async fn logged_work_does_not_bound_what_a_replay_runs() {
+    let service = service().await;
+    let opened =
+        json!({ "language": "python", "limits": { "seconds": 0.1, "total_seconds": 0.3 } });
+    let opened = service.post("/v1/sessions", &opened).await.json();
+    let id = opened["id"].as_str().unwrap();
+    let call = json!({ "code": "while True: pass" });
+    service.post(&format!("/v1/sessions/{id}/run"), &call).await;
+    let mut log = service.get(&format!("/v1/sessions/{id}/log")).await.json();
+    log["image_hash"] = json!("another");
+    log["calls"][0]["work"] = json!(0);
+    let calls = (1..=50).map(|number| {
+        let mut call = log["calls"][0].clone();
+        call["call"] = json!(number);
+        call
+    });
+    log["calls"] = calls.collect();
+    let got = service.post("/v1/sessions/replay", &log).await;
+    assert_eq!(got.refusal().1, "session_exhausted");
+    let reply = service
+        .grade(&json!({ "items": [with_log(&log)] }))
+        .await
+        .json();
+    let component = &reply["results"][0]["components"][0];
+    assert_eq!(component["outcome"], "ungradable", "{reply}");
 }

@@ -39,6 +39,7 @@ mod reward_models;
 mod runs;
 mod searching;
 mod sessions;
+mod shadows;
 mod shapes;
 mod sharing;
 mod storage;

@@ -291,6 +291,11 @@ async fn rollouts_of_nemo_gym_call_tools_in_a_session() {
     let grade = service.get(&path).await.json();
     assert_eq!(grade["measures"]["session.calls"], 2.0, "{grade}");
     assert_eq!(grade["measures"]["session.failed_calls"], 1.0);
+    // It may be verified again, until the agent closes it.
+    assert_eq!(open_sessions(&service).await, 2);
+    let path = "/compat/nemo-gym/close_session";
+    let closed = post(&service, path, ("cookie", &cookie), &json!({})).await;
+    assert_eq!(closed.status, StatusCode::OK);
     assert_eq!(open_sessions(&service).await, 1);
 }
 
@@ -343,8 +348,26 @@ async fn sandboxes_of_e2b_are_groups_of_sessions() {
     let context = post(&service, "/compat/e2b/contexts", header, &json!({}))
         .await
         .json();
-    let seen = events(json!({ "code": "x", "context_id": context["id"] })).await;
-    assert_eq!(seen[0]["name"], "NameError");
+    let in_context = json!({ "code": "!pip install json\nx", "context_id": context["id"] });
+    let seen = events(in_context).await;
+    assert_eq!(seen[0]["text"], "Requirement already satisfied: json\n");
+    assert_eq!(
+        (&seen[1]["name"], &seen[2]["execution_count"]),
+        (&json!("NameError"), &json!(1))
+    );
+    // Contexts and sessions of others are not those of the sandbox.
+    let other = service
+        .post("/compat/e2b/sandboxes", &json!({}))
+        .await
+        .json();
+    let header_of_other = ("e2b-sandbox-id", other["sandboxID"].as_str().unwrap());
+    let code = json!({ "code": "1", "context_id": context["id"] });
+    let got = post(&service, "/compat/e2b/execute", header_of_other, &code).await;
+    assert_eq!(got.status, StatusCode::NOT_FOUND, "{}", got.text());
+    let path = format!("/compat/e2b/sandboxes/{}", header_of_other.1);
+    service
+        .send(Request::delete(path).body(Body::empty()).unwrap())
+        .await;
     assert_eq!(open_sessions(&service).await, 3);
     let invalid = [
         json!({ "code": "x", "language": "cobol" }),

@@ -69,6 +69,18 @@ fn documented() -> Endpoints {
         .role(Trainer, routes!(v1::runs::compare::compared))
         .role(Trainer, routes!(v1::runs::get::get))
         .role(Operator, routes!(v1::runs::annotate::annotate))
+        .role(
+            Trainer,
+            routes!(
+                v1::runs::shadow::start,
+                v1::runs::shadow::get,
+                v1::runs::shadow::end
+            ),
+        )
+        .role(
+            Operator,
+            routes!(v1::runs::shadow::promote, v1::runs::shadow::withdraw),
+        )
         .role(Trainer, routes!(v1::sessions::open::open, v1::sessions::list::list))
         .role(Trainer, routes!(v1::sessions::batch::run))
         .role(Trainer, routes!(v1::sessions::replay::replay))
@@ -237,7 +249,12 @@ fn log_failure(failure: ServerErrorsFailureClass, latency: Duration, span: &trac
             StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
         )
     );
-    if span.is_none() {
+    // Emulated servers of sandboxes say by a 502 that one has ended.
+    let has_ended = matches!(
+        failure,
+        ServerErrorsFailureClass::StatusCode(StatusCode::BAD_GATEWAY)
+    );
+    if span.is_none() || has_ended {
         return;
     }
     if is_busy {

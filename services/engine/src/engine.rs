@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_core::{BatchId, Clock, GraderTable};
+use assay_core::{BatchId, Clock, GraderTable, Hash};
 use assay_record::{Claim, Record, RecordError, RequestKey, SealedReply};
 use assay_rewards::PolicyError;
 use assay_rewards::channel::Ledger;
@@ -127,6 +127,12 @@ impl Engine {
         };
         let graded = self.state.tasks.spawn(grading.in_current_span());
         graded.await.unwrap_or(Err(EngineError::ShuttingDown))
+    }
+
+    /// The recorded reply to a request with this idempotency key, if its hash is `request`.
+    pub async fn recorded_reply(&self, key: &RequestKey, request: Hash) -> Option<SealedReply> {
+        let claim = self.state.record.as_ref()?.claim(key).await.ok()??;
+        claim.reply.filter(|_| claim.request == request)
     }
 
     /// Whether a request under this idempotency key is in flight or recorded.

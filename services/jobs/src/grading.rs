@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::invalid_item::{self, InvalidItem};
 use crate::parts::JobParts;
+use crate::promoted_fields::PromotedFields;
 use crate::shard_error::{STORE_PAUSE, ShardError};
 
 /// Memory of the items of a shard, as a factor of its bytes.
@@ -45,7 +46,7 @@ struct ShardItem {
 /// Grades a shard of a job. On success, its grades are in the database. Failures that may succeed
 /// later are recorded only if `keeps_failures`.
 pub(crate) async fn grade(
-    parts: &JobParts,
+    (parts, promoted): (&JobParts, &PromotedFields),
     record: &Record,
     job: &OpenJob,
     shard: ClaimedShard,
@@ -73,6 +74,8 @@ pub(crate) async fn grade(
     let (first_line, content, checking) = (shard.first_line, shard.content, engine.clone());
     let read = move || read_items(&checking, &content, first_line, tasks);
     let (mut items, mut invalid) = engine.on_worker(read).await.map_err(stopping)?;
+    let run = job.run.as_deref();
+    promoted.set_in(&engine, run, items.iter_mut().map(|line| &mut line.item));
     let key = RequestKey {
         caller: job.caller.as_str().into(),
         // Keys of requests contain no space.

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::owners::Unlimited;
 use crate::parts::JobParts;
+use crate::promoted_fields::PromotedFields;
 use crate::replay_options::ReplayJobOptions;
 use crate::turns::Turns;
 use crate::{JobError, JobSettings, Results};
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     /// A shard that failed before is graded while no other one is: if it ends the process, the
     /// others are not suspected.
     pub(crate) suspects: RwLock<()>,
+    /// The fields that promoted shadows set in the tasks of their runs.
+    pub(crate) promoted: PromotedFields,
     pub(crate) stopping: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
@@ -44,6 +47,7 @@ impl Jobs {
             submitted: Notify::new(),
             turns: Turns::default(),
             suspects: RwLock::new(()),
+            promoted: PromotedFields::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
         }))

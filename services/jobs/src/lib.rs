@@ -11,6 +11,7 @@
 //! - `runner` claims shards with leases and decides what becomes of a shard that failed;
 //! - `grading` grades the items of a shard as one batch;
 //! - `replaying` grades the recorded grades of a shard again, and compares them;
+//! - `shadows` grades a share of a run again as it is recorded;
 //! - [`Results`] reads the results in the order of the lines.
 
 mod error;
@@ -20,11 +21,13 @@ mod jobs;
 mod metrics;
 mod owners;
 mod parts;
+mod promoted_fields;
 mod replay_options;
 mod replaying;
 mod results;
 mod runner;
 mod settings;
+mod shadows;
 mod shard_error;
 mod shards;
 mod submission;

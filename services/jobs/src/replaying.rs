@@ -61,7 +61,7 @@ fn unreadable(error: impl Display) -> ShardError {
 
 /// Why a replay has no result although the stored grade has one; `None` if it has, or if it would
 /// fail again.
-fn unfinished(replay: &Replay) -> Option<String> {
+pub(crate) fn unfinished(replay: &Replay) -> Option<String> {
     let fault = replay.failure()?;
     fault.retryable.then(|| fault.to_string())
 }
@@ -112,7 +112,7 @@ fn outcome(
 }
 
 /// Why an item was not graded again, in words that do not name it.
-fn missing(error: &ReplayError) -> Fault {
+pub(crate) fn missing(error: &ReplayError) -> Fault {
     let message = match error {
         ReplayError::NotFound(_) => "the grade was deleted from the record".to_owned(),
         ReplayError::CallsJudge => "a judge made this grade, and jobs call no judges".to_owned(),

@@ -53,10 +53,14 @@ impl Jobs {
                 .tasks
                 .spawn(async move { jobs.run(&record).await });
         }
-        let (jobs, record) = (self.clone(), record.clone());
+        let (jobs, cleaned) = (self.clone(), record.clone());
         self.shared()
             .tasks
-            .spawn(async move { jobs.clean(&record).await });
+            .spawn(async move { jobs.clean(&cleaned).await });
+        let (jobs, followed) = (self.clone(), record.clone());
+        self.shared()
+            .tasks
+            .spawn(async move { jobs.follow_shadows(&followed).await });
     }
 
     /// Claims no further shards.
@@ -71,7 +75,7 @@ impl Jobs {
         self.shared().tasks.wait().await;
     }
 
-    fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.shared().stopping.is_cancelled() || !self.engine().admission().is_open()
     }
 
@@ -185,7 +189,10 @@ impl Jobs {
         let keeps_failures = shard.tries >= MAX_TRIES;
         let parts = &self.shared().parts;
         match job.kind {
-            JobKind::Grade => grading::grade(parts, record, job, shard, keeps_failures).await,
+            JobKind::Grade => {
+                let parts = (parts, &self.shared().promoted);
+                grading::grade(parts, record, job, shard, keeps_failures).await
+            }
             JobKind::Replay => replaying::replay(parts, job, &shard, keeps_failures).await,
         }
     }

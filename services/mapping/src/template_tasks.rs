@@ -27,8 +27,8 @@ const KEPT_BYTES: usize = 64 << 20;
 /// The tests of a programming task are unpacked, parsed and written again.
 const PRODUCED_FACTOR: u64 = 4;
 
-/// Maximum size of the log of a session in a request, in bytes of its JSON.
-const MAX_LOG_BYTES: usize = 4 << 20;
+/// Maximum size of the log of a session in a grade, in bytes of its JSON; that of a completion.
+const MAX_LOG_BYTES: usize = 1 << 20;
 
 /// Returns the log of a session by its id.
 pub type FindLog = Box<dyn Fn(&str) -> Result<SessionLog, Problem> + Send>;
@@ -46,6 +46,8 @@ pub struct TemplateTasks {
     produced_bytes: u64,
     /// Finds sessions; `None` outside a server.
     find_log: Option<FindLog>,
+    /// The tasks of sessions by their id.
+    of_sessions: HashMap<String, Task>,
 }
 
 impl TemplateTasks {
@@ -61,6 +63,7 @@ impl TemplateTasks {
             max_made_bytes: max_bytes,
             produced_bytes: 0,
             find_log: None,
+            of_sessions: HashMap::new(),
         }
     }
 
@@ -219,37 +222,65 @@ impl ReadTask for TemplateTasks {
     }
 
     fn session(&mut self, id: &str, pointer: &str) -> Result<Task, Problem> {
-        /// A task that replays a log.
-        #[derive(Serialize)]
-        struct SessionTask {
-            r#type: &'static str,
-            #[serde(flatten)]
-            log: SessionLog,
-        }
         let Some(find_log) = &self.find_log else {
             return OwnForm.session(id, pointer);
         };
-        let log = find_log(id).map_err(|problem| Problem {
-            pointer: Some(pointer.to_owned()),
-            ..problem
-        })?;
+        let task = match self.of_sessions.get(id) {
+            Some(task) => task.clone(),
+            None => {
+                let log = find_log(id).map_err(|problem| Problem {
+                    pointer: Some(pointer.to_owned()),
+                    ..problem
+                })?;
+                let task = session_task(log, pointer)?;
+                self.of_sessions.insert(id.to_owned(), task.clone());
+                task
+            }
+        };
+        self.count_made(task.body.get().len(), pointer)?;
+        Ok(task)
+    }
+}
+
+/// The task that replays a log. The items of one that is too large are ungradable, because the code
+/// in it is that of a model, which must not reject a batch.
+fn session_task(log: SessionLog, pointer: &str) -> Result<Task, Problem> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Content {
+        Log(SessionLog),
+        Unavailable {
+            session: String,
+            unavailable: String,
+        },
+    }
+    #[derive(Serialize)]
+    struct SessionTask {
+        r#type: &'static str,
+        #[serde(flatten)]
+        content: Content,
+    }
+    let write = |content| {
         let task = SessionTask {
             r#type: "session",
-            log,
+            content,
         };
-        // Logs consist of texts and numbers, which can be written.
-        let json = to_raw_value(&task).map_err(|error| {
+        // It consists of texts and numbers, which can be written.
+        to_raw_value(&task).map_err(|error| {
             Problem::at(ErrorCode::Internal, pointer.to_owned(), error.to_string())
+        })
+    };
+    let session = log.session.clone();
+    let mut json = write(Content::Log(log))?;
+    let bytes = json.get().len();
+    if bytes > MAX_LOG_BYTES {
+        let unavailable = format!(
+            "its log has {bytes} bytes, more than the {MAX_LOG_BYTES} that can be part of a grade"
+        );
+        json = write(Content::Unavailable {
+            session,
+            unavailable,
         })?;
-        let bytes = json.get().len();
-        if bytes > MAX_LOG_BYTES {
-            let message = format!(
-                "the log of the session has {bytes} bytes, more than {MAX_LOG_BYTES}; use several \
-                 sessions"
-            );
-            return Err(Problem::invalid(pointer, message));
-        }
-        self.count_made(bytes, pointer)?;
-        OwnForm.read(&json, pointer)
     }
+    OwnForm.read(&json, pointer)
 }

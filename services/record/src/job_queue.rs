@@ -253,11 +253,11 @@ impl Record {
         Ok((of, compressed?))
     }
 
-    fn now_us(&self) -> i64 {
+    pub(crate) fn now_us(&self) -> i64 {
         self.shared.clock.unix_us()
     }
 
-    async fn job_connection(&self) -> Result<Connection, DatabaseError> {
+    pub(crate) async fn job_connection(&self) -> Result<Connection, DatabaseError> {
         self.shared.database.job_connection().await
     }
 }

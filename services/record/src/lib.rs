@@ -79,6 +79,8 @@ mod run_summary;
 mod scope;
 mod server_file;
 mod set_aside;
+pub mod shadow;
+mod shadow_queue;
 pub mod signals;
 mod spool;
 mod state;

@@ -20,6 +20,8 @@ pub(crate) struct CallEnd {
     pub(crate) output_hash: Hash,
     pub(crate) work: u64,
     pub(crate) memory_bytes: u64,
+    /// Whether it has an effect.
+    pub(crate) kept: bool,
     /// What it left; `None` if it has no effect.
     pub(crate) frozen: Option<Vec<u8>>,
 }
@@ -67,6 +69,7 @@ impl CallEnd {
             output_hash,
             work: ran.work,
             memory_bytes: ran.memory_bytes,
+            kept: frozen.as_ref().is_some_and(is_kept),
             frozen: frozen.filter(is_kept),
         }
     }

@@ -10,7 +10,7 @@ use crate::error::SessionError;
 use crate::files;
 use crate::interpreters::Interpreters;
 use crate::journal::{Line, Opened};
-use crate::limits::{self, work_of};
+use crate::limits::{self, Used, work_of};
 use crate::restore::Repetition;
 use crate::run::blocking;
 use crate::table::{Sender, Sessions};
@@ -37,20 +37,28 @@ impl Sessions {
         let Some(Line::Opened(opened)) = lines.next() else {
             return Err(SessionError::Storage("its journal is damaged".to_owned()));
         };
-        let calls = lines.filter_map(|line| match line {
-            Line::Called(called) => Some(called.logged),
-            _ => None,
-        });
+        let (mut calls, mut image_hash) = (Vec::new(), opened.image_hash);
+        for line in lines {
+            match line {
+                Line::Called(called) => calls.push(called.logged),
+                // The work of calls after an exchange of the image is that of the new one.
+                Line::Restored {
+                    image_hash: next, ..
+                } if !image_hash.ends_with(&next) => {
+                    image_hash = format!("{image_hash}+{next}");
+                }
+                Line::Restored { .. } | Line::Opened(_) => {}
+            }
+        }
         Ok(SessionLog {
             session: opened.id.to_string(),
             language: opened.language,
             image: opened.image,
-            // Calls after an exchange of the image continue from the outputs of those before it.
-            image_hash: opened.image_hash,
+            image_hash,
             seed: opened.seed,
             limits: opened.limits,
             files: opened.files,
-            calls: calls.collect(),
+            calls,
         })
     }
 
@@ -115,13 +123,16 @@ impl Replay<'_> {
         };
         let mut repetition =
             Repetition::new(self.interpreters, self.state_bytes, opened(log, &info.hash))?;
+        let mut used = Used::default();
         for logged in &log.calls {
             let mut difference = changed_code(logged);
             if difference.is_none() {
                 if self.cancel.is_cancelled() {
                     return Err(SessionError::Busy);
                 }
-                let end = repetition.run(logged).await;
+                // Logged work is only compared in the same image, so it bounds nothing.
+                let left = used.next_call(&log.limits, None)?;
+                let end = repetition.run(logged, Some(left)).await;
                 let end = end.map_err(|error| {
                     let error = error.of_files(!logged.files.is_empty());
                     within(error, &format!("/calls/{}", logged.call - 1))
@@ -131,6 +142,9 @@ impl Replay<'_> {
                 difference = difference_of(logged, &end, result.same_image);
                 replayed.succeeded.push(end.succeeded());
                 replayed.work = replayed.work.saturating_add(end.work);
+                used.calls += 1;
+                used.work = used.work.saturating_add(end.work);
+                used.output_bytes = used.output_bytes.saturating_add(end.output_bytes);
             }
             if difference.is_some() {
                 replayed.result.equal = false;
@@ -172,9 +186,24 @@ fn opened(log: &SessionLog, image_hash: &str) -> Opened {
     }
 }
 
+/// Longest name or hash in a log, in bytes.
+const MAX_NAME: usize = 1_024;
+
 /// Rejects a log that no session can have.
 pub(crate) fn check(log: &SessionLog) -> Result<(), SessionError> {
     limits::check(&log.limits)?;
+    let names = [
+        ("session", &log.session),
+        ("language", &log.language),
+        ("image", &log.image),
+        ("image_hash", &log.image_hash),
+    ];
+    for (field, name) in names {
+        if name.len() > MAX_NAME {
+            let message = format!("is longer than {MAX_NAME} bytes");
+            return Err(SessionError::invalid(format!("/{field}"), message));
+        }
+    }
     let most_work = work_of(log.limits.seconds);
     let mut total = 0_u64;
     for (at, logged) in log.calls.iter().enumerate() {
@@ -189,11 +218,12 @@ pub(crate) fn check(log: &SessionLog) -> Result<(), SessionError> {
             return invalid("call", message);
         }
         total = total.saturating_add(logged.work);
-        if logged.work_limit > most_work || total > work_of(log.limits.total_seconds) {
-            return invalid(
-                "work_limit",
-                "is above the limits of the session".to_owned(),
-            );
+        let exceeded = [
+            ("work_limit", logged.work_limit > most_work),
+            ("work", total > work_of(log.limits.total_seconds)),
+        ];
+        if let Some((field, _)) = exceeded.into_iter().find(|(_, exceeded)| *exceeded) {
+            return invalid(field, "is above the limits of the session".to_owned());
         }
         if logged.output_limit > log.limits.output_kb << 10 {
             return invalid("output_limit", "is above that of the session".to_owned());
@@ -233,6 +263,11 @@ fn difference_of(logged: &LoggedCall, end: &CallEnd, same_image: bool) -> Option
             DifferingField::Outcome,
             outcomes.0.to_owned(),
             outcomes.1.to_owned(),
+        ),
+        (
+            DifferingField::Kept,
+            logged.kept.to_string(),
+            end.kept.to_string(),
         ),
         (
             DifferingField::OutputHash,

@@ -85,7 +85,7 @@ impl Sessions {
             if !logged.kept {
                 continue;
             }
-            let end = repetition.run(&logged).await?;
+            let end = repetition.run(&logged, None).await?;
             if end.output_hash != logged.output_hash {
                 let reason = format!(
                     "its state is missing, and call {} has another output when it runs again",
@@ -167,11 +167,16 @@ impl<'a> Repetition<'a> {
         })
     }
 
-    /// Runs the next call. If it has an effect, the one after it continues from what it left.
+    /// Runs the next call, with what is `left` of the limits of the session. If it has an effect,
+    /// the one after it continues from what it left.
     ///
     /// # Errors
     /// Errors of the service, and files that are invalid.
-    pub(crate) async fn run(&mut self, logged: &LoggedCall) -> Result<CallEnd, SessionError> {
+    pub(crate) async fn run(
+        &mut self,
+        logged: &LoggedCall,
+        left: Option<Limits>,
+    ) -> Result<CallEnd, SessionError> {
         let mut files = match self.frozen {
             Some(_) => Vec::new(),
             None => self.files.clone(),
@@ -184,9 +189,13 @@ impl<'a> Repetition<'a> {
             files,
             fetch: &logged.fetch,
             limits: Limits {
-                work: logged.work_limit,
+                work: left
+                    .map_or(u64::MAX, |left| left.work)
+                    .min(logged.work_limit),
                 memory_bytes: self.opened.limits.memory_mb << 20,
-                output_bytes: logged.output_limit,
+                output_bytes: left
+                    .map_or(u64::MAX, |left| left.output_bytes)
+                    .min(logged.output_limit),
             },
         };
         let call = new_call(&self.opened, self.frozen.as_deref(), request);

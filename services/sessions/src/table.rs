@@ -290,11 +290,24 @@ impl Sessions {
         self.new_id().to_string()
     }
 
-    /// The id of the sender's session with this name, if it is open, and the bytes of its log.
+    /// The id of the sender's session with this name, if it is open.
     #[must_use]
-    pub fn named_log(&self, sender: &Sender, name: &str) -> Option<(String, u64)> {
+    pub fn id_of_name(&self, sender: &Sender, name: &str) -> Option<String> {
         let session = self.named(&sender.caller, name)?;
-        Some((session.opened.id.to_string(), session.journal.length()))
+        Some(session.opened.id.to_string())
+    }
+
+    /// Uses the sender's sessions whose names begin with `prefix`, so that they expire together.
+    /// Returns the seconds without a call after which they end; `None` if none is open.
+    #[must_use]
+    pub fn use_group(&self, sender: &Sender, prefix: &str) -> Option<u64> {
+        let now_us = self.now_us();
+        let group = self.group(sender, prefix);
+        for session in &group {
+            let mut progress = session.progress();
+            progress.used_us = progress.used_us.max(now_us);
+        }
+        group.first().map(|session| session.opened.idle_seconds)
     }
 
     /// Ends the sender's session with this name, if it is open.
@@ -304,21 +317,25 @@ impl Sessions {
         }
     }
 
-    /// Ends the sender's sessions whose names begin with `prefix`.
-    pub fn end_group(&self, sender: &Sender, prefix: &str) {
-        let named: Vec<Arc<Session>> = {
-            let table = self.table();
-            let names = table
-                .by_name
-                .iter()
-                .filter(|((caller, name), _)| *caller == sender.caller && name.starts_with(prefix));
-            names
-                .filter_map(|(_, id)| table.sessions.get(id).cloned())
-                .collect()
-        };
-        for session in named {
-            self.remove(&session, EndReason::Deleted);
+    /// Ends the sender's sessions whose names begin with `prefix`, and returns their number.
+    pub fn end_group(&self, sender: &Sender, prefix: &str) -> usize {
+        let group = self.group(sender, prefix);
+        for session in &group {
+            self.remove(session, EndReason::Deleted);
         }
+        group.len()
+    }
+
+    /// The sender's sessions whose names begin with `prefix`.
+    fn group(&self, sender: &Sender, prefix: &str) -> Vec<Arc<Session>> {
+        let table = self.table();
+        let names = table
+            .by_name
+            .iter()
+            .filter(|((caller, name), _)| *caller == sender.caller && name.starts_with(prefix));
+        names
+            .filter_map(|(_, id)| table.sessions.get(id).cloned())
+            .collect()
     }
 
     /// Most seconds without a call after which a session ends.

@@ -24,6 +24,7 @@ pub mod runs;
 pub mod scoring;
 mod selection;
 pub mod sessions;
+pub mod shadows;
 pub mod storage;
 pub mod unicode;
 mod warning;

@@ -430,7 +430,7 @@ pub struct SessionLog {
     pub language: String,
     /// Image in which its code ran.
     pub image: String,
-    /// Hash of the image.
+    /// Hash of the image; hashes joined by `+` if it was exchanged.
     pub image_hash: String,
     /// Seed of its random numbers.
     pub seed: u64,
@@ -452,6 +452,8 @@ pub enum DifferingField {
     CodeHash,
     /// How it ended.
     Outcome,
+    /// Whether the session continued from what it left.
+    Kept,
     /// Its outputs.
     OutputHash,
     /// Its work. It is compared only in the same image.

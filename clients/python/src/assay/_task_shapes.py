@@ -365,18 +365,9 @@ _TEXT = """
    },
    "seed": "value",
    "session": "value",
-   "type": "value"
-  },
-  "required": [
-   "type",
-   "session",
-   "language",
-   "image",
-   "image_hash",
-   "seed",
-   "limits",
-   "calls"
-  ]
+   "type": "value",
+   "unavailable": "value"
+  }
  },
  "sql": {
   "fields": {

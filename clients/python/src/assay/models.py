@@ -12,7 +12,7 @@ from assay._view import View
 
 CallOutcome = Literal["ok", "exception", "exited", "out_of_work", "out_of_memory", "out_of_output", "too_large"]
 CheckSeverity = Literal["error", "warning"]
-DifferingField = Literal["code_hash", "outcome", "output_hash", "work"]
+DifferingField = Literal["code_hash", "outcome", "kept", "output_hash", "work"]
 Restored = Literal["frozen", "replayed"]
 SessionState = Literal["new", "memory", "disk", "lost"]
 Severity = Literal["critical", "warning"]
@@ -1186,22 +1186,22 @@ class Comparison(View):
         return ChannelReport(value)
 
     @property
-    def j(self) -> Difference | None:
+    def j(self) -> DifferenceBody | None:
         """See `docs/API.md`."""
         value = self._get("j")
-        return None if value is None else Difference(value)
+        return None if value is None else DifferenceBody(value)
 
     @property
-    def rho0(self) -> Difference | None:
+    def rho0(self) -> DifferenceBody | None:
         """See `docs/API.md`."""
         value = self._get("rho0")
-        return None if value is None else Difference(value)
+        return None if value is None else DifferenceBody(value)
 
     @property
-    def rho1(self) -> Difference | None:
+    def rho1(self) -> DifferenceBody | None:
         """See `docs/API.md`."""
         value = self._get("rho1")
-        return None if value is None else Difference(value)
+        return None if value is None else DifferenceBody(value)
 
     @property
     def second(self) -> ChannelReport:
@@ -1363,6 +1363,36 @@ class Counts(View):
 
 
 class Difference(View):
+    """Numbers of the same items, as recorded and with the fields of a shadow."""
+
+    __slots__ = ()
+
+    @property
+    def changed(self) -> int:
+        """Of those, items whose numbers differ."""
+        value: int = self._get("changed")
+        return value
+
+    @property
+    def items(self) -> int:
+        """Items that have both numbers."""
+        value: int = self._get("items")
+        return value
+
+    @property
+    def recorded_sum(self) -> float:
+        """Sum as recorded."""
+        value: float = self._get("recorded_sum")
+        return value
+
+    @property
+    def shadow_sum(self) -> float:
+        """Sum with the fields."""
+        value: float = self._get("shadow_sum")
+        return value
+
+
+class DifferenceBody(View):
     """A difference with its 95 % interval."""
 
     __slots__ = ()
@@ -4375,7 +4405,7 @@ class SessionLog(View):
 
     @property
     def image_hash(self) -> str:
-        """Hash of the image."""
+        """Hash of the image; hashes joined by `+` if it was exchanged."""
         value: str = self._get("image_hash")
         return value
 
@@ -4456,6 +4486,122 @@ class Sessions(View):
         """The sessions, oldest first."""
         value = self._get("sessions")
         return [Session(item) for item in value]
+
+
+class Shadow(View):
+    """The shadow of a run."""
+
+    __slots__ = ()
+
+    @property
+    def caller(self) -> str:
+        """Name of the key that started it."""
+        value: str = self._get("caller")
+        return value
+
+    @property
+    def ended_us(self) -> int | None:
+        """When it was ended; `None` while it is open."""
+        value: int | None = self._get("ended_us")
+        return value
+
+    @property
+    def findings(self) -> ShadowFindings:
+        """What was found."""
+        value = self._get("findings")
+        return ShadowFindings(value)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Fields that it sets in every task."""
+        value: dict[str, Any] = self._get("options")
+        return value
+
+    @property
+    def promoted_us(self) -> int | None:
+        """When its fields became those of the run; `None` if they did not."""
+        value: int | None = self._get("promoted_us")
+        return value
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        value: str = self._get("run")
+        return value
+
+    @property
+    def shadow(self) -> str:
+        """Its id, a ULID."""
+        value: str = self._get("shadow")
+        return value
+
+    @property
+    def share(self) -> float:
+        """Share of the grades that are graded again."""
+        value: float = self._get("share")
+        return value
+
+    @property
+    def started_us(self) -> int:
+        """When it was started, in microseconds since the Unix epoch."""
+        value: int = self._get("started_us")
+        return value
+
+    @property
+    def withdrawn_us(self) -> int | None:
+        """When they no longer were; `None` if they are."""
+        value: int | None = self._get("withdrawn_us")
+        return value
+
+
+class ShadowFindings(View):
+    """What a shadow found."""
+
+    __slots__ = ()
+
+    @property
+    def recorded_us(self) -> int:
+        """Microseconds of grading, as recorded."""
+        value: int = self._get("recorded_us")
+        return value
+
+    @property
+    def recorded_work(self) -> int:
+        """Deterministic cost as recorded, in the units of the graders."""
+        value: int = self._get("recorded_work")
+        return value
+
+    @property
+    def replay(self) -> ReplaySummary:
+        """Verdicts by recorded verdict, and grades that could not be graded again."""
+        value = self._get("replay")
+        return ReplaySummary(value)
+
+    @property
+    def rewards(self) -> Difference:
+        """Rewards of items whose reward is their score; those that a policy changes are not
+        compared.
+        """
+        value = self._get("rewards")
+        return Difference(value)
+
+    @property
+    def scores(self) -> Difference:
+        """Scores."""
+        value = self._get("scores")
+        return Difference(value)
+
+    @property
+    def shadow_us(self) -> int:
+        """Microseconds of grading with the fields."""
+        value: int = self._get("shadow_us")
+        return value
+
+    @property
+    def shadow_work(self) -> int:
+        """Deterministic cost with the fields."""
+        value: int = self._get("shadow_work")
+        return value
 
 
 class ShardCounts(View):
@@ -5528,6 +5674,22 @@ class SharedReference(_SharedReferenceRequired, total=False):
     """
 
 
+class _StartShadowRequired(TypedDict):
+    options: dict[str, Any]
+
+
+class StartShadow(_StartShadowRequired, total=False):
+    """A shadow to start.
+
+    - `from_start`: Whether grades that are recorded already are graded too.
+    - `options`: Fields to set in every task, by name; checks are not changed.
+    - `share`: Share of the grades that are graded again, above 0 and at most 1.
+    """
+
+    from_start: bool
+    share: float
+
+
 class _ChoiceTaskRequired(TypedDict):
     type: Literal["choice"]
     options: dict[str, str] | list[str] | SharedReference
@@ -5745,33 +5907,33 @@ class RubricTask(_RubricTaskRequired, total=False):
     threshold: float
 
 
-class _SessionTaskRequired(TypedDict):
-    type: Literal["session"]
-    session: str | SharedReference
-    language: str | SharedReference
-    image: str | SharedReference
-    image_hash: str | SharedReference
-    seed: int
-    limits: dict[str, Any] | SharedReference
-    calls: list[dict[str, Any]] | SharedReference
-
-
-class SessionTask(_SessionTaskRequired, total=False):
+class SessionTask(TypedDict, total=False):
     """The log of an interpreter session, whose calls run again.
 
     - `calls`: The calls, in order.
     - `files`: see the API.
     - `image`: Image in which its code ran.
-    - `image_hash`: Hash of the image.
+    - `image_hash`: Hash of the image; hashes joined by `+` if it was exchanged.
     - `language`: Language: `python`, `javascript`, `sql`, `cpp`, `c`, or a standard such as
       `c++23`.
     - `limits`: Limits of the session.
     - `seed`: Seed of its random numbers.
     - `session`: Id of the session.
     - `type`: see the API.
+    - `unavailable`: Written by the service in place of a log: why it is not part of the grade. The
+      items are ungradable.
     """
 
+    calls: list[dict[str, Any]] | SharedReference
     files: Any | SharedReference
+    image: str | SharedReference
+    image_hash: str | SharedReference
+    language: str | SharedReference
+    limits: dict[str, Any] | SharedReference
+    seed: int
+    session: str | SharedReference
+    type: Literal["session"]
+    unavailable: str | SharedReference
 
 
 class _SqlTaskRequired(TypedDict):

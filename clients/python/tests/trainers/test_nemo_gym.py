@@ -218,7 +218,8 @@ def test_a_rollout_calls_tools_in_its_session(node: Node) -> None:
     grade = assay.Client(node.url).get(body["grade"])
     assert grade.measures["session.calls"] == 2.0
     assert grade.measures["session.failed_calls"] == 1.0
-    # The session has ended.
+    closed, _ = posted(node, "/close_session", {}, cookies)
+    assert closed["released"]
     reply, _ = posted(node, "/execute_python", {"code": "x"}, cookies)
     assert reply["error_message"] == "NameError: name 'x' is not defined"
 

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_sessions::{Sender, Sessions};
+use assay_sessions::Sender;
 use assay_wire::sessions::CallReply;
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::interpreter::{Interpreter, call, stopped, written_errors};
+use super::interpreter::{Interpreter, stopped, written_errors};
 use super::peer_error::{PeerError, retry_after};
 use crate::Api;
 use crate::body::{BodyKind, RequestBody};
@@ -38,8 +38,11 @@ const FOLDER: &str = "/home/user";
 /// Version of E2B's agent in sandboxes, by which its SDK chooses what to send.
 const AGENT_VERSION: &str = "0.2.0";
 
-/// The first call of a sandbox. Agents import Pillow before they know whether they need it, so an
-/// empty module has its name: images are not available.
+/// Seconds without a call after which a sandbox ends whose request has none.
+const DEFAULT_TIMEOUT: u64 = 300;
+
+/// The first call of a session in Python. Agents import Pillow before they know whether they need
+/// it, so an empty module has its name: images are not available.
 const PRELUDE: &str = "\
 import importlib.util, sys, types
 if importlib.util.find_spec('PIL') is None:
@@ -62,7 +65,10 @@ struct NewSandbox {
     timeout: Option<u64>,
     /// Must be empty.
     #[serde(default)]
-    env_vars: BTreeMap<String, String>,
+    env_vars: Option<BTreeMap<String, String>>,
+    /// Must be empty.
+    #[serde(default)]
+    envs: Option<BTreeMap<String, String>>,
 }
 
 /// A new sandbox.
@@ -124,17 +130,17 @@ pub(crate) async fn create(api: Api, body: RequestBody) -> Result<Response, Peer
     let (request, _permit) = body
         .lenient_json::<NewSandbox>(&api, BodyKind::Document)
         .await?;
-    reject_variables(&request.env_vars)?;
+    reject_variables(request.env_vars)?;
+    reject_variables(request.envs)?;
     let id = api.sessions().new_name();
-    let most = api.sessions().idle_seconds();
-    let idle_seconds = request.timeout.map(|seconds| seconds.clamp(1, most));
-    let sender = sender(&api);
-    let interpreter = interpreter(api.sessions(), &sender, name(&id, PYTHON), PYTHON);
-    interpreter
-        .open(idle_seconds)
-        .await
-        .map_err(ApiError::from)?;
-    sessions::call(&api, interpreter.run(PRELUDE.to_owned(), String::new())).await?;
+    let idle_seconds = Some(request.timeout.unwrap_or(DEFAULT_TIMEOUT));
+    let parts = Parts {
+        api: &api,
+        sender: sender(&api),
+        id: &id,
+        idle_seconds,
+    };
+    parts.start(PYTHON, PYTHON).await?;
     let created = Sandbox {
         template_id: request.template_id,
         sandbox_id: id,
@@ -163,10 +169,10 @@ pub(crate) async fn end(
     api: Api,
     PathParameter(id): PathParameter,
 ) -> Result<StatusCode, PeerError> {
-    let sender = sender(&api);
-    find(api.sessions(), &sender, &id)?;
-    api.sessions().end_group(&sender, &format!("e2b/{id}/"));
-    Ok(StatusCode::NO_CONTENT)
+    match api.sessions().end_group(&sender(&api), &prefix(&id)) {
+        0 => Err(unknown(&id)),
+        _ => Ok(StatusCode::NO_CONTENT),
+    }
 }
 
 /// Reports whether the sandbox in the header `E2b-Sandbox-Id` is open.
@@ -175,10 +181,8 @@ pub(crate) async fn end(
     (status = 502, description = "It has ended"),
 ))]
 pub(crate) async fn health(api: Api, headers: HeaderMap) -> StatusCode {
-    let id = sandbox_id(&headers);
-    let found = id.and_then(|id| find(api.sessions(), &sender(&api), id));
-    match found {
-        Ok(()) => StatusCode::NO_CONTENT,
+    match Parts::open(&api, &headers) {
+        Ok(_) => StatusCode::NO_CONTENT,
         Err(_) => StatusCode::BAD_GATEWAY,
     }
 }
@@ -198,13 +202,12 @@ pub(crate) async fn create_context(
     let (request, _permit) = body
         .lenient_json::<NewContext>(&api, BodyKind::Document)
         .await?;
-    let (sandbox, sender) = (sandbox_id(&headers)?, sender(&api));
-    find(api.sessions(), &sender, sandbox)?;
+    let parts = Parts::open(&api, &headers)?;
     let language = known(request.language.as_deref());
-    let name = name(sandbox, &api.sessions().new_name());
-    let opened = interpreter(api.sessions(), &sender, name, language);
+    let id = format!("{language}-{}", api.sessions().new_name());
+    parts.start(&id, language).await?;
     Ok(Json(Context {
-        id: opened.open(None).await.map_err(ApiError::from)?,
+        id,
         language: language.to_owned(),
         cwd: FOLDER,
     }))
@@ -212,14 +215,19 @@ pub(crate) async fn create_context(
 
 /// Ends a context.
 #[utoipa::path(delete, path = "/compat/e2b/contexts/{id}", tag = "compatibility",
-    params(("id" = String, Path, description = "Id of the context")),
+    params(
+        ("id" = String, Path, description = "Id of the context"),
+        ("E2b-Sandbox-Id" = String, Header, description = "Id of the sandbox"),
+    ),
     responses((status = 204, description = "It has ended")))]
 pub(crate) async fn end_context(
     api: Api,
+    headers: HeaderMap,
     PathParameter(id): PathParameter,
 ) -> Result<StatusCode, PeerError> {
-    let ended = api.sessions().end(&sender(&api), &id);
-    ended.map_err(ApiError::from)?;
+    let parts = Parts::open(&api, &headers)?;
+    parts.require(&id)?;
+    api.sessions().end_named(&parts.sender, &parts.name(&id));
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -238,31 +246,31 @@ pub(crate) async fn execute(
     body: RequestBody,
 ) -> Result<Response, PeerError> {
     let (request, _permit) = body.lenient_json::<Code>(&api, BodyKind::Document).await?;
-    reject_variables(&request.env_vars.unwrap_or_default())?;
-    let (open, sender, sandbox) = (api.sessions(), sender(&api), sandbox_id(&headers)?);
-    find(open, &sender, sandbox)?;
-    let running = async {
-        match &request.context_id {
-            Some(context) => {
-                open.run(&sender, context, call(request.code.clone(), String::new()))
-                    .await
-            }
-            None => {
-                let language = known(request.language.as_deref());
-                let name = name(sandbox, language);
-                let interpreter = interpreter(open, &sender, name, language);
-                let code = match language {
-                    PYTHON => without_installs(&request.code),
-                    _ => request.code.clone(),
-                };
-                interpreter.run(code, String::new()).await
-            }
+    reject_variables(request.env_vars)?;
+    let parts = Parts::open(&api, &headers)?;
+    let (part, language) = match &request.context_id {
+        Some(context) => {
+            parts.require(context)?;
+            // The id of a context begins with its language.
+            let language = context.rsplit_once('-').map(|(language, _)| language);
+            (&**context, language.unwrap_or_default())
+        }
+        None => {
+            let language = known(request.language.as_deref());
+            (language, language)
         }
     };
-    let called = sessions::call(&api, running).await?;
+    if !parts.has(part) {
+        parts.start(part, language).await?;
+    }
+    let code = match language {
+        PYTHON => without_installs(&request.code),
+        _ => request.code,
+    };
+    let interpreter = parts.interpreter(part, language);
+    let called = sessions::call(&api, interpreter.run(code, String::new())).await?;
     // The prelude is not counted.
-    let is_default = request.context_id.is_none() && known(request.language.as_deref()) == PYTHON;
-    let count = called.call - u32::from(is_default);
+    let count = called.call - u32::from(language == PYTHON);
     let mut lines = String::new();
     for event in events(&called, count) {
         lines += &event.to_string();
@@ -308,30 +316,45 @@ fn events(called: &CallReply, count: u32) -> Vec<Value> {
 }
 
 /// Python without the commands that install packages, which agents send first: they report the
-/// packages that there are. Other lines, and the numbers of lines, are unchanged.
+/// packages that there are. Only the first lines of the code are commands, so that no text in it is
+/// changed. The numbers of lines stay.
 fn without_installs(code: &str) -> String {
+    let mut are_commands = true;
     let lines = code.split('\n').map(|line| {
-        let command = line.trim_start().strip_prefix(['!', '%']);
-        let Some(packages) = command.and_then(|command| command.strip_prefix("pip install "))
-        else {
-            return Cow::Borrowed(line);
-        };
-        let indent = &line[..line.len() - line.trim_start().len()];
-        let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let names = packages
-            .split_whitespace()
-            .filter(|word| !word.starts_with('-'));
-        let names = names.map(|name| {
-            let end = name.find(|c| !is_of_name(c)).unwrap_or(name.len());
-            format!("'{}', ", name[..end].replace('-', "_"))
-        });
-        let names: String = names.collect();
-        Cow::Owned(format!(
-            "{indent}[print(({FOUND:?} if __import__('importlib.util').util\
-                            .find_spec(n) else {MISSING:?}) + n) for n in ({names})];"
-        ))
+        are_commands &= line.trim().is_empty() || install(line).is_some();
+        match install(line) {
+            Some(packages) if are_commands => Cow::Owned(report(packages)),
+            _ => Cow::Borrowed(line),
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The arguments of a command that installs packages.
+fn install(line: &str) -> Option<&str> {
+    let command = line.trim_start().strip_prefix(['!', '%'])?.trim_start();
+    let arguments = command
+        .strip_prefix("pip3")
+        .or_else(|| command.strip_prefix("pip"))?;
+    let arguments = arguments.trim_start().strip_prefix("install")?;
+    (arguments.is_empty() || arguments.starts_with(' ')).then_some(arguments)
+}
+
+/// Code that prints which packages there are.
+fn report(arguments: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let command = arguments.split([';', '&', '|', '>']).next();
+    let words = command.unwrap_or_default().split_whitespace();
+    let names = words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let names = names.map(|name| {
+        let end = name.find(|c| !is_of_name(c)).unwrap_or(name.len());
+        format!("'{}', ", name[..end].replace('-', "_"))
+    });
+    let names: String = names.collect();
+    format!(
+        "[print(({FOUND:?} if __import__('importlib.util').util.find_spec(n) else {MISSING:?}) + \
+         n) for n in ({names})];"
+    )
 }
 
 /// What is printed about a package that there is.
@@ -349,24 +372,75 @@ fn known(language: Option<&str>) -> &str {
     }
 }
 
-/// Name of the session of a language or a context.
-fn name(sandbox: &str, part: &str) -> String {
-    format!("e2b/{sandbox}/{part}")
+/// The interpreter sessions of a sandbox: one for each language, and one for each context.
+struct Parts<'a> {
+    api: &'a Api,
+    sender: Sender,
+    id: &'a str,
+    idle_seconds: Option<u64>,
 }
 
-fn interpreter<'a>(
-    sessions: &'a Sessions,
-    sender: &'a Sender,
-    name: String,
-    language: &'a str,
-) -> Interpreter<'a> {
-    Interpreter {
-        sessions,
-        sender,
-        name,
-        language,
-        image: (language == PYTHON).then_some(IMAGE),
+impl<'a> Parts<'a> {
+    /// Those of the sandbox of a request, which count as used: they expire together.
+    fn open(api: &'a Api, headers: &'a HeaderMap) -> Result<Self, PeerError> {
+        let (id, sender) = (sandbox_id(headers)?, sender(api));
+        let idle_seconds = api.sessions().use_group(&sender, &prefix(id));
+        Ok(Self {
+            api,
+            sender,
+            id,
+            idle_seconds: Some(idle_seconds.ok_or_else(|| unknown(id))?),
+        })
     }
+
+    /// Name of the session of a language or a context.
+    fn name(&self, part: &str) -> String {
+        format!("{}{part}", prefix(self.id))
+    }
+
+    fn has(&self, part: &str) -> bool {
+        let name = self.name(part);
+        self.api
+            .sessions()
+            .id_of_name(&self.sender, &name)
+            .is_some()
+    }
+
+    /// Rejects a context that the sandbox does not have.
+    fn require(&self, context: &str) -> Result<(), PeerError> {
+        if self.has(context) {
+            return Ok(());
+        }
+        let message = format!("the sandbox has no context `{context}`; it may have ended");
+        Err(PeerError::Rejected(StatusCode::NOT_FOUND, message))
+    }
+
+    fn interpreter<'i>(&'i self, part: &str, language: &'i str) -> Interpreter<'i> {
+        Interpreter {
+            sessions: self.api.sessions(),
+            sender: &self.sender,
+            name: self.name(part),
+            language,
+            image: (language == PYTHON).then_some(IMAGE),
+            idle_seconds: self.idle_seconds,
+        }
+    }
+
+    /// Opens the session of a language or a context.
+    async fn start(&self, part: &str, language: &str) -> Result<(), PeerError> {
+        let interpreter = self.interpreter(part, language);
+        interpreter.open().await.map_err(ApiError::from)?;
+        if language == PYTHON {
+            let prelude = interpreter.run(PRELUDE.to_owned(), String::new());
+            sessions::call(self.api, prelude).await?;
+        }
+        Ok(())
+    }
+}
+
+/// With which the names of the sessions of a sandbox begin.
+fn prefix(id: &str) -> String {
+    format!("e2b/{id}/")
 }
 
 /// The id of the sandbox of a request.
@@ -380,19 +454,14 @@ fn sandbox_id(headers: &HeaderMap) -> Result<&str, PeerError> {
     })
 }
 
-/// Rejects a sandbox that the caller does not have.
-fn find(sessions: &Sessions, sender: &Sender, id: &str) -> Result<(), PeerError> {
-    match sessions.named_log(sender, &name(id, PYTHON)) {
-        Some(_) => Ok(()),
-        None => Err(PeerError::Rejected(
-            StatusCode::NOT_FOUND,
-            format!("no sandbox has the id `{id}`; it may have ended"),
-        )),
-    }
+/// The error about a sandbox that the caller does not have.
+fn unknown(id: &str) -> PeerError {
+    let message = format!("no sandbox has the id `{id}`; it may have ended");
+    PeerError::Rejected(StatusCode::NOT_FOUND, message)
 }
 
-fn reject_variables(variables: &BTreeMap<String, String>) -> Result<(), PeerError> {
-    if variables.is_empty() {
+fn reject_variables(variables: Option<BTreeMap<String, String>>) -> Result<(), PeerError> {
+    if variables.unwrap_or_default().is_empty() {
         return Ok(());
     }
     let message = "sandboxes have no environment variables; set `os.environ` in the code";
@@ -422,14 +491,23 @@ mod tests {
 
     #[test]
     fn installing_reports_what_there_is() {
-        let code = "x = '!pip install a'\n  !pip install -q num-py>=2 scipy[all]\ny";
+        let code = "!pip install a==1.2; echo\n\n % pip3 install -q num-py>=2 scipy[all]\n\
+                    s = '''\n!pip install b\n'''";
         let changed = without_installs(code);
         let lines: Vec<&str> = changed.split('\n').collect();
-        assert_eq!((lines[0], lines[2]), ("x = '!pip install a'", "y"));
-        assert!(lines[1].starts_with("  [print("), "{changed}");
+        assert!(lines[0].ends_with("for n in ('a', )];"), "{changed}");
         assert!(
-            lines[1].ends_with("for n in ('num_py', 'scipy', )];"),
+            lines[2].ends_with("for n in ('num_py', 'scipy', )];"),
             "{changed}"
         );
+        assert_eq!((lines[1], lines[4]), ("", "!pip install b"));
+        for other in [
+            "!pip list",
+            "!pipx install a",
+            "!pip installed",
+            "pip install a",
+        ] {
+            assert_eq!(without_installs(other), other);
+        }
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Interpreter<'a> {
     pub(super) language: &'a str,
     /// The image, unless it is not installed.
     pub(super) image: Option<&'a str>,
+    /// Seconds without a call after which it ends; by default, and at most, those of the node.
+    pub(super) idle_seconds: Option<u64>,
 }
 
 impl Interpreter<'_> {
@@ -22,29 +24,29 @@ impl Interpreter<'_> {
     /// # Errors
     /// [`SessionError`].
     pub(super) async fn run(&self, code: String, stdin: String) -> Result<CallReply, SessionError> {
-        let id = self.open(None).await?;
+        let id = self.open().await?;
         self.sessions.run(self.sender, &id, call(code, stdin)).await
     }
 
-    /// The id of the session, which is opened unless it is open; then it ends after `idle_seconds`
-    /// without a call.
+    /// The id of the session, which is opened unless it is open.
     ///
     /// # Errors
     /// [`SessionError`].
-    pub(super) async fn open(&self, idle_seconds: Option<u64>) -> Result<String, SessionError> {
-        match self.open_in(self.image, idle_seconds).await {
+    pub(super) async fn open(&self) -> Result<String, SessionError> {
+        // One that is open continues in its image.
+        if let Some(id) = self.sessions.id_of_name(self.sender, &self.name) {
+            return Ok(id);
+        }
+        match self.open_in(self.image).await {
             Err(SessionError::Invalid { pointer, .. }) if pointer == "/image" => {
-                self.open_in(None, idle_seconds).await
+                self.open_in(None).await
             }
             opened => opened,
         }
     }
 
-    async fn open_in(
-        &self,
-        image: Option<&str>,
-        idle_seconds: Option<u64>,
-    ) -> Result<String, SessionError> {
+    async fn open_in(&self, image: Option<&str>) -> Result<String, SessionError> {
+        let most = self.sessions.idle_seconds();
         let request = OpenSession {
             name: Some(self.name.clone()),
             language: self.language.to_owned(),
@@ -52,7 +54,7 @@ impl Interpreter<'_> {
             seed: 0,
             files: BTreeMap::new(),
             limits: SessionLimits::default(),
-            idle_seconds,
+            idle_seconds: self.idle_seconds.map(|seconds| seconds.clamp(1, most)),
         };
         Ok(self.sessions.create(self.sender, request).await?.id)
     }

@@ -210,6 +210,7 @@ async fn call(
         name,
         language: tool.language,
         image: tool.image,
+        idle_seconds: None,
     };
     let running = interpreter.run(params.arguments.code, String::new());
     let called = sessions::call(api, running).await?;

@@ -114,6 +114,7 @@ pub(crate) async fn get_observation(api: Api, body: RequestBody) -> ApiResult<Re
                 name: format!("verl-tool/{id}"),
                 language: "python",
                 image: Some(IMAGE),
+                idle_seconds: None,
             });
             let mut observed = Vec::with_capacity(actions.len());
             for action in actions {

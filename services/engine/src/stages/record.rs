@@ -200,7 +200,8 @@ fn new_grade(
             item.item.meta == assay_core::Meta::default(),
             &item.item.meta,
         ),
-        json_unless(item.checks.is_empty(), &StoredChecks(&item.checks)),
+        // Checks are tasks, and those of sessions contain code that the model wrote.
+        json_unless(item.checks.is_empty() || !kept, &StoredChecks(&item.checks)),
     );
     let redacted = [
         task_redacted,

@@ -44,6 +44,7 @@ pub(crate) mod rollups;
 pub(crate) mod rows;
 pub(crate) mod run_notes;
 pub(crate) mod schema;
+pub(crate) mod shadows;
 mod size;
 mod sources;
 mod space;

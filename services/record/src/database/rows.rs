@@ -308,9 +308,29 @@ pub(crate) async fn read_grades(
     connection: &mut Connection,
     rows: &[Row],
 ) -> Result<Vec<StoredGrade>, DatabaseError> {
+    read_each(connection, rows, |grade| grade).await
+}
+
+/// As [`read_grades`], without the checks, which lists do not show and which may be large.
+pub(crate) async fn read_listed(
+    connection: &mut Connection,
+    rows: &[Row],
+) -> Result<Vec<StoredGrade>, DatabaseError> {
+    read_each(connection, rows, |mut grade| {
+        grade.source.checks = None;
+        grade
+    })
+    .await
+}
+
+async fn read_each(
+    connection: &mut Connection,
+    rows: &[Row],
+    keep: fn(StoredGrade) -> StoredGrade,
+) -> Result<Vec<StoredGrade>, DatabaseError> {
     documents::read_with(connection, rows, |row, document| {
         let grade = document.and_then(|document| read_grade(row, document));
-        match grade {
+        match grade.map(keep) {
             Err(DatabaseError::Row {
                 table,
                 column,

@@ -1,7 +1,7 @@
 //! Reads what items cost.
 
 use crate::cost::{Cost, CostFilter, CostKey, CostRow};
-use crate::database::rows::{SELECT_GRADE, count, read_grades};
+use crate::database::rows::{SELECT_GRADE, count, read_listed};
 use crate::database::sql::{Connection, QueryBuilder};
 use crate::database::{DatabaseError, query};
 use crate::pending::Digest;
@@ -169,6 +169,6 @@ impl<'f> Chosen<'f> {
         query.push(" order by slow.grade_us desc, slow.key limit ");
         query.push_bind(i64::from(limit));
         let rows = query.build().fetch_all(connection).await?;
-        read_grades(connection, &rows).await
+        read_listed(connection, &rows).await
     }
 }

@@ -9,7 +9,9 @@ use assay_core::{BatchId, GradeId};
 use crate::chart::{Counted, GradeKind, Part, Topic};
 use crate::database::DatabaseError;
 use crate::database::query::{self, ListLookups, ListStart};
-use crate::database::rows::{POSITION_BITS, SELECT_GRADE, count, grade_id, key, read_grades};
+use crate::database::rows::{
+    POSITION_BITS, SELECT_GRADE, count, grade_id, key, read_grades, read_listed,
+};
 use crate::database::sql::{self, Connection, Row};
 use crate::pending::Digest;
 use crate::{GradeFilter, GradePage, KindCounts, Neighbours, Record, RecordError, StoredGrade};
@@ -350,7 +352,7 @@ pub(super) async fn list(
         .build()
         .fetch_all(connection)
         .await?;
-    read_grades(connection, &rows).await
+    read_listed(connection, &rows).await
 }
 
 /// The lookups for a list; `None` if no grade can match.

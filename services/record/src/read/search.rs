@@ -17,7 +17,7 @@ use futures::stream::BoxStream;
 use super::grades::{count_kinds, look_up, may_match};
 use crate::database::indexed::{Expression, GradeTexts};
 use crate::database::query::{self, ListLookups, ListStart, MAX_KEYS};
-use crate::database::rows::{POSITION_BITS, key, read_grades};
+use crate::database::rows::{POSITION_BITS, key, read_listed};
 use crate::database::sql::{self, Connection, Row};
 use crate::database::text_words::{TextPhrase, words};
 use crate::database::texts::bodies::texts;
@@ -118,7 +118,7 @@ impl Record {
         self.read(async {
             let wanted = Wanted::Grades(limit);
             let (mut snapshot, found) = self.find(text, filter, before, wanted).await?;
-            let grades = read_grades(&mut snapshot, &found.rows).await?;
+            let grades = read_listed(&mut snapshot, &found.rows).await?;
             let own = grades.into_iter();
             Ok(GradePage {
                 grades: own

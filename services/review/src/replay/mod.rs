@@ -15,7 +15,7 @@ use crate::Review;
 
 pub(crate) use error::rejected_task;
 pub use error::{ReplayError, ReplayOptions};
-use pieces::Piece;
+use pieces::{Piece, Pieces};
 pub(crate) use stored_items::StoredItems;
 
 /// The result of a replay.
@@ -101,7 +101,8 @@ impl Review {
     ) -> Result<Vec<Result<Replay, ReplayError>>, ReplayError> {
         let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
         let mut replays = Vec::with_capacity(ids.len());
-        for piece in pieces::divide(record, ids).await? {
+        let mut pieces = Pieces::new(record, ids);
+        while let Some(piece) = pieces.next().await? {
             replays.extend(
                 self.replay_piece(record, piece, options, allowance.clone())
                     .await?,
@@ -121,7 +122,8 @@ impl Review {
     ) -> Result<(), ReplayError> {
         let record = self.engine.record().ok_or(ReplayError::NoRecord)?;
         let mut first_error = None;
-        for piece in pieces::divide(record, ids).await? {
+        let mut pieces = Pieces::new(record, ids);
+        while let Some(piece) = pieces.next().await? {
             for prepared in self.prepare(record, piece, options).await? {
                 match prepared {
                     Ok(_) => return Ok(()),

@@ -8,8 +8,11 @@ use assay_record::{Record, RecordError, StoredGrade};
 
 use super::stored_items::hashes;
 
-/// Most bytes of the bodies of a piece with more than one grade.
+/// Most bytes of the bodies and checks of a piece with more than one grade.
 const BYTES: u64 = 16 << 20;
+
+/// Most grades of a piece, whose rows are read before their size is known.
+const GRADES: usize = 256;
 
 /// Memory of the items of a piece, as a factor of their bytes.
 const PARSED_FACTOR: u64 = 4;
@@ -21,7 +24,7 @@ pub(super) struct Piece {
     pub(super) ids: Vec<GradeId>,
     /// Those that are stored.
     pub(super) rows: HashMap<GradeId, StoredGrade>,
-    /// Bytes of their bodies.
+    /// Bytes of their bodies and checks.
     bytes: u64,
 }
 
@@ -40,31 +43,47 @@ impl Piece {
     }
 }
 
-/// Divides grades into pieces, in their order.
-pub(super) async fn divide(record: &Record, ids: &[GradeId]) -> Result<Vec<Piece>, RecordError> {
-    let rows = record.grades_by_id(ids).await?;
-    let all: HashSet<_> = rows.values().flat_map(hashes).collect();
-    let all: Vec<_> = all.into_iter().collect();
-    let sizes = record.body_sizes(&all).await?;
-    let (mut pieces, mut piece, mut counted) = (Vec::new(), Piece::default(), HashSet::new());
-    for id in ids {
-        let row = rows.get(id);
-        let new: Vec<_> = row.into_iter().flat_map(hashes).collect();
-        let bytes = |counted: &HashSet<_>| -> u64 {
-            let new = new.iter().filter(|hash| !counted.contains(*hash));
-            new.filter_map(|hash| sizes.get(hash)).sum()
-        };
-        if !piece.ids.is_empty() && piece.bytes + bytes(&counted) > BYTES {
-            pieces.push(std::mem::take(&mut piece));
-            counted.clear();
+/// The pieces of grades, in their order. Each is read when it is needed.
+pub(super) struct Pieces<'r> {
+    record: &'r Record,
+    ids: &'r [GradeId],
+}
+
+impl<'r> Pieces<'r> {
+    pub(super) fn new(record: &'r Record, ids: &'r [GradeId]) -> Self {
+        Self { record, ids }
+    }
+
+    /// The next piece; `None` after the last.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub(super) async fn next(&mut self) -> Result<Option<Piece>, RecordError> {
+        if self.ids.is_empty() {
+            return Ok(None);
         }
-        piece.bytes += bytes(&counted);
-        counted.extend(new);
-        piece.ids.push(*id);
-        piece.rows.extend(row.map(|row| (*id, row.clone())));
+        let candidates = &self.ids[..self.ids.len().min(GRADES)];
+        let mut rows = self.record.grades_by_id(candidates).await?;
+        let all: HashSet<_> = rows.values().flat_map(hashes).collect();
+        let all: Vec<_> = all.into_iter().collect();
+        let sizes = self.record.body_sizes(&all).await?;
+        let (mut piece, mut counted) = (Piece::default(), HashSet::new());
+        for id in candidates {
+            let row = rows.remove(id);
+            let new: Vec<_> = row.iter().flat_map(hashes).collect();
+            let bodies = new.iter().filter(|hash| !counted.contains(*hash));
+            let bodies: u64 = bodies.filter_map(|hash| sizes.get(hash)).sum();
+            let checks = row.as_ref().and_then(|row| row.source.checks.as_ref());
+            let bytes = bodies + checks.map_or(0, |checks| checks.get().len() as u64);
+            if !piece.ids.is_empty() && piece.bytes + bytes > BYTES {
+                break;
+            }
+            piece.bytes += bytes;
+            counted.extend(new);
+            piece.ids.push(*id);
+            piece.rows.extend(row.map(|row| (*id, row)));
+        }
+        self.ids = &self.ids[piece.ids.len()..];
+        Ok(Some(piece))
     }
-    if !piece.ids.is_empty() {
-        pieces.push(piece);
-    }
-    Ok(pieces)
 }

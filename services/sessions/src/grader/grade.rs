@@ -8,7 +8,7 @@ use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
     Score, Step, worker_use,
 };
-use assay_wire::sessions::{DifferingField, SessionLog, SessionReplay};
+use assay_wire::sessions::{CallOutcome, DifferingField, SessionLog, SessionReplay};
 use tokio::sync::Semaphore;
 
 use super::spec::{DIFFERS, REPLAYED};
@@ -16,6 +16,9 @@ use crate::error::SessionError;
 use crate::interpreters::Interpreters;
 use crate::limits::seconds_of;
 use crate::replay::{Replay, Replayed};
+
+/// The outcome that depends on a setting of the node.
+const TOO_LARGE: &str = CallOutcome::TooLarge.as_str();
 
 /// What all logs are replayed with.
 pub(super) struct Replays {
@@ -66,7 +69,7 @@ impl PreparedLog {
 
     fn outcome(&self, replayed: &Replayed) -> Outcome {
         let result = &replayed.result;
-        if let Some(message) = self.other_image(result) {
+        if let Some(message) = self.other_node(result) {
             return Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message));
         }
         let (verdict, score) = if result.equal {
@@ -77,16 +80,21 @@ impl PreparedLog {
         let mut grade = Grade::new(verdict, score)
             .with_evidence(self.evidence(result))
             .with_work(replayed.work);
-        if result.equal {
-            measure(&mut grade, replayed);
-        }
+        self.measure(&mut grade, replayed);
         Outcome::Graded(grade)
     }
 
     /// Why nothing follows from a difference: another version of the image may return something
-    /// else. A changed code differs in every image.
-    fn other_image(&self, result: &SessionReplay) -> Option<String> {
+    /// else, and another node may keep larger states. A changed code differs everywhere.
+    fn other_node(&self, result: &SessionReplay) -> Option<String> {
         let difference = result.difference.as_ref()?;
+        if [&*difference.logged, &*difference.replayed].contains(&TOO_LARGE) {
+            return Some(format!(
+                "call {} leaves more than `sessions.state_bytes` of one of the nodes; replay the \
+                 log on a node with the same setting",
+                difference.call
+            ));
+        }
         let is_of_image = difference.field != DifferingField::CodeHash;
         (is_of_image && !result.same_image).then(|| {
             format!(
@@ -95,6 +103,30 @@ impl PreparedLog {
                 difference.call, self.log.image, result.image_hash, self.log.image_hash
             )
         })
+    }
+
+    /// Adds the measures, and the steps of a log whose calls all ran as it says. Of a log that
+    /// differs, the calls after the difference did not run.
+    fn measure(&self, grade: &mut Grade, replayed: &Replayed) {
+        let succeeded = &replayed.succeeded;
+        let failed = succeeded.iter().filter(|succeeded| !**succeeded).count();
+        let measures = [
+            ("calls", self.log.calls.len() as f64),
+            ("failed_calls", failed as f64),
+            ("seconds", seconds_of(replayed.work)),
+        ];
+        let measures = measures.into_iter();
+        grade.measures = measures
+            .filter_map(|(name, value)| Some((name, Measure::new(value).ok()?)))
+            .collect();
+        if !replayed.result.equal {
+            return;
+        }
+        let step = |succeeded: &bool| Step {
+            score: if *succeeded { Score::ONE } else { Score::ZERO },
+            masked: false,
+        };
+        grade.steps = succeeded.iter().map(step).collect();
     }
 
     fn evidence(&self, result: &SessionReplay) -> Evidence {
@@ -116,31 +148,15 @@ impl PreparedLog {
     }
 }
 
-/// Adds the measures and steps of a log all of whose calls ran.
-fn measure(grade: &mut Grade, replayed: &Replayed) {
-    let succeeded = &replayed.succeeded;
-    let failed = succeeded.iter().filter(|succeeded| !**succeeded).count();
-    let measures = [
-        ("calls", succeeded.len() as f64),
-        ("failed_calls", failed as f64),
-        ("seconds", seconds_of(replayed.work)),
-    ];
-    let measures = measures.into_iter();
-    grade.measures = measures
-        .filter_map(|(name, value)| Some((name, Measure::new(value).ok()?)))
-        .collect();
-    let step = |succeeded: &bool| Step {
-        score: if *succeeded { Score::ONE } else { Score::ZERO },
-        masked: false,
-    };
-    grade.steps = succeeded.iter().map(step).collect();
-}
-
 /// The outcome of a log whose calls could not run.
 fn failed(error: SessionError) -> Outcome {
     match error {
         SessionError::Invalid { pointer, message } => {
             let message = format!("`{pointer}`: {message}");
+            Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
+        }
+        error @ SessionError::Exhausted { .. } => {
+            let message = format!("the calls of the log need more than its limits: {error}");
             Outcome::Ungradable(Fault::permanent(ErrorCode::TaskAtFault, message))
         }
         SessionError::Failed(fault) => Outcome::Failed(fault),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use assay_core::grader::{Preparation, PrepareError};
 use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Spec, Task, TaskError};
 use assay_wire::sessions::SessionLog;
+use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use self::grade::{PreparedLog, Replays};
@@ -41,7 +42,10 @@ impl Grader for SessionGrader {
     }
 
     fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Preparation {
-        let log = read(task)?;
+        let log = match read(task)? {
+            Content::Log(log) => *log,
+            Content::Unavailable(reason) => return Err(PrepareError::task_at_fault(reason)),
+        };
         replay::image_of(self.0.interpreters.as_ref(), &log).map_err(|error| {
             let fault = Fault::permanent(ErrorCode::GraderUnavailable, error.to_string());
             PrepareError::Failed(fault)
@@ -54,8 +58,27 @@ impl Grader for SessionGrader {
     }
 }
 
-/// Reads a task: the log of a session.
-fn read(task: &Task) -> Result<SessionLog, TaskError> {
+/// What a task has.
+enum Content {
+    Log(Box<SessionLog>),
+    /// Why it has no log.
+    Unavailable(String),
+}
+
+/// A task that the service made of a session whose log is not part of a grade.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unavailable {
+    #[serde(rename = "session")]
+    _session: String,
+    unavailable: String,
+}
+
+/// Reads a task: the log of a session, or why there is none.
+fn read(task: &Task) -> Result<Content, TaskError> {
+    if let Ok(Unavailable { unavailable, .. }) = task.parse() {
+        return Ok(Content::Unavailable(unavailable));
+    }
     let log: SessionLog = task.parse()?;
     replay::check(&log).map_err(|error| match error {
         SessionError::Invalid { pointer, message } => {
@@ -63,5 +86,5 @@ fn read(task: &Task) -> Result<SessionLog, TaskError> {
         }
         error => TaskError::new(ErrorCode::InvalidTask, "", error.to_string()),
     })?;
-    Ok(log)
+    Ok(Content::Log(Box::new(log)))
 }

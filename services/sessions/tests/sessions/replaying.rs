@@ -76,6 +76,10 @@ async fn the_first_difference_is_reported() {
         (2, DifferingField::Outcome)
     );
     assert_eq!(
+        difference(|log| log.calls[1].kept = true).await,
+        (2, DifferingField::Kept)
+    );
+    assert_eq!(
         difference(|log| log.calls[2].work -= 1).await,
         (3, DifferingField::Work)
     );
@@ -168,7 +172,8 @@ async fn a_log_is_graded_by_what_its_calls_return() {
         (grade.verdict.as_str(), grade.score.get()),
         ("differs", 0.0)
     );
-    assert!(grade.measures.is_empty() && grade.steps.is_empty());
+    assert!(grade.steps.is_empty());
+    assert_eq!(grade.measures["calls"].get(), 4.0);
     let difference = &grade.evidence.facts()["difference"];
     assert_eq!(
         (&difference["call"], &difference["field"]),
@@ -210,4 +215,15 @@ async fn a_log_that_cannot_run_has_no_score() {
 
 fn json_files(path: &str) -> assay_wire::sessions::Files {
     serde_json::from_value(json!({ path: "" })).unwrap()
+}
+
+#[tokio::test]
+async fn what_a_node_keeps_is_not_a_difference() {
+    let fixture = with(Settings::default());
+    let mut changed = log(&fixture).await;
+    changed.calls[0].outcome = assay_wire::sessions::CallOutcome::TooLarge;
+    let outcome = graded(&fixture, &changed).await.unwrap();
+    assert_eq!(outcome.as_str(), "ungradable");
+    let message = &outcome.fault().unwrap().message;
+    assert!(message.contains("`sessions.state_bytes`"), "{message}");
 }

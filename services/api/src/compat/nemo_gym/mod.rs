@@ -91,8 +91,7 @@ pub(super) fn error_response(error: PeerError) -> Response {
 }
 
 /// Grades a rollout, in the format of a resources server of NeMo Gym. If the rollout called
-/// `execute_python`, the log of its interpreter session becomes part of the grade, and the session
-/// ends.
+/// `execute_python`, the log of its interpreter session becomes part of the grade.
 #[utoipa::path(post, path = "/compat/nemo-gym/verify", tag = "compatibility",
     params(GradingQuery),
     request_body(content = VerifyRequest, content_type = "application/json", example = json!({
@@ -122,11 +121,8 @@ pub(crate) async fn verify(
     let session = tools::ToolSession::of(&headers);
     item.session = session
         .as_ref()
-        .and_then(|session| session.evidence(sessions, &sender));
+        .and_then(|session| session.id(sessions, &sender));
     let graded = grade_one(&api, &query, item, permit).await?;
-    if let Some(session) = session {
-        session.end(sessions, &sender);
-    }
     let mut request = row;
     request.0.insert("response".to_owned(), response);
     Ok(Json(VerifyReply::new(graded, request)).into_response())

@@ -26,8 +26,9 @@ const MAX_NAME: usize = 64;
 /// The image of new sessions, unless it is not installed.
 const IMAGE: &str = "python-scientific";
 
-/// Maximum size of the log of a session that becomes part of a grade, in bytes.
-const MAX_LOG: u64 = 2 << 20;
+/// Seconds without a call after which a session ends. Agents verify a rollout soon after its last
+/// call, and may verify it again.
+const IDLE_SECONDS: u64 = 900;
 
 /// The interpreter session of a rollout, by the name of the rollout.
 pub(super) struct ToolSession(String);
@@ -56,10 +57,9 @@ impl ToolSession {
         format!("nemo-gym/{}", self.0)
     }
 
-    /// Its id, if it is open and its log can be part of a grade.
-    pub(super) fn evidence(&self, sessions: &Sessions, sender: &Sender) -> Option<String> {
-        let (id, log_bytes) = sessions.named_log(sender, &self.name())?;
-        (log_bytes <= MAX_LOG).then_some(id)
+    /// Its id, if it is open.
+    pub(super) fn id(&self, sessions: &Sessions, sender: &Sender) -> Option<String> {
+        sessions.id_of_name(sender, &self.name())
     }
 
     /// Ends it, if it is open.
@@ -141,6 +141,7 @@ pub(crate) async fn execute_python(
         name: session.name(),
         language: "python",
         image: Some(IMAGE),
+        idle_seconds: Some(IDLE_SECONDS),
     };
     let running = interpreter.run(code, String::new());
     match call(&api, running).await {

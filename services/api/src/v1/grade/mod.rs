@@ -7,6 +7,7 @@ use std::sync::Arc;
 use assay_access::{Caller, Gate};
 use assay_core::{ErrorCode, Hash};
 use assay_engine::{Answer, Batch, Engine, IdempotentRequest, MemoryPermit, Mode, Render};
+use assay_jobs::Jobs;
 use assay_mapping::render::Framing;
 use assay_mapping::{FindLog, TemplateTasks, batch};
 use assay_record::SealedReply;
@@ -66,9 +67,22 @@ pub(crate) async fn grade(
     let decode = move |bytes: &[u8]| {
         let media_type = if streamed { NDJSON } else { JSON };
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media_type.as_bytes()]));
-        Ok((decode(bytes)?, request))
+        match decode(bytes) {
+            Err(problem) if request.is_none() => Err(problem),
+            received => Ok((received, request)),
+        }
     };
     let ((received, request), permit) = body.decoded(&api, BodyKind::Batch, decode).await?;
+    let received = match received {
+        Ok(received) => received,
+        Err(problem) => {
+            // A session may have ended since the request was first sent.
+            return match recorded_reply(&api, key, request).await {
+                Some(reply) => Ok(sealed(reply)),
+                None => Err(problem.into()),
+            };
+        }
+    };
     if client.is_some_and(|Extension(client)| client.is_gone()) {
         // A client that gave up while this process was suspended has sent the batch to another
         // node, and it would be in both records. Nobody reads this reply.
@@ -90,14 +104,27 @@ pub(crate) async fn grade(
         None => Answer::Fresh(engine.grade(batch, Mode::Whole).await?, None),
         Some(keyed) => engine.grade_once(keyed, batch, Mode::Whole).await?,
     };
-    let sealed = match answer {
+    Ok(sealed(match answer {
         Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
         Answer::Fresh(reply, None) => SealedReply {
             media: JSON.to_owned(),
             body: framing.whole(&reply),
         },
-    };
-    Ok(([(header::CONTENT_TYPE, sealed.media)], sealed.body).into_response())
+    }))
+}
+
+fn sealed(reply: SealedReply) -> Response {
+    ([(header::CONTENT_TYPE, reply.media)], reply.body).into_response()
+}
+
+/// The recorded reply to a request that cannot be decoded any more.
+async fn recorded_reply(
+    api: &Api,
+    key: Option<String>,
+    request: Option<Hash>,
+) -> Option<SealedReply> {
+    let key = api.request_key(key?);
+    api.engine().recorded_reply(&key, request?).await
 }
 
 /// Grades a request, as JSON, that a route in the format of another server made from its body, and
@@ -146,6 +173,7 @@ fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send 
     };
     let (engine, caller) = (api.engine().clone(), api.caller().clone());
     let (gate, templates) = (Arc::clone(api.shared_gate()), Arc::clone(api.templates()));
+    let jobs = api.jobs().clone();
     let max_bytes = api.limits().parsed_bytes;
     let (sessions, sender) = (api.sessions().clone(), sender(api));
     let find_log: FindLog = Box::new(move |id| {
@@ -160,7 +188,7 @@ fn decoder(api: &Api) -> impl FnOnce(&[u8]) -> Result<Received, Problem> + Send 
         let mut tasks = tasks.with_sessions(find_log);
         let decoded = assay_wire::decode(bytes, &limits, &mut tasks)?;
         let (selection, shared_bytes) = (decoded.selection, decoded.shared_bytes);
-        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine)?;
+        let (batch, warnings) = from_caller(decoded, &caller, &gate, &engine, &jobs)?;
         Ok(Received {
             batch,
             framing: Framing {
@@ -198,6 +226,7 @@ fn from_caller(
     caller: &Caller,
     gate: &Gate,
     engine: &Engine,
+    jobs: &Jobs,
 ) -> Result<(Batch, Vec<Warning>), Problem> {
     let (batch, warnings) = batch::from_request(decoded, caller.name(), engine)?;
     if caller.role().sees_all()
@@ -207,10 +236,11 @@ fn from_caller(
             .map_err(|error| Problem::invalid("/run", error.to_string()))?;
     }
     let run = batch.run.as_deref().map(|run| caller.recorded_run(run));
-    let batch = Batch {
+    let mut batch = Batch {
         share: caller.share_of_run(batch.run.as_deref()),
         run: run.map(Into::into),
         ..batch
     };
+    jobs.set_promoted_fields(batch.run.as_deref(), &mut batch.items);
     Ok((batch, warnings))
 }

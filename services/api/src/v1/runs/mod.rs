@@ -4,3 +4,4 @@ pub(crate) mod annotate;
 pub(crate) mod compare;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod shadow;

@@ -24,6 +24,7 @@ use crate::prompt_list::{PromptFilter, PromptOrder, PromptStatus};
 use crate::retention_step::RetentionStep;
 use crate::run_list::{RunFilter, RunKey};
 use crate::run_notes::RunChanges;
+use crate::shadow::{NewShadow, ShadowBatch, ShadowChange};
 use crate::storage::{ChannelFilter, PruneFilter, PruneState};
 use crate::{
     Appeal, Body, BodyKind, Claim, Entry, Event, GradeFilter, Record, RecordOptions, RequestKey,
@@ -534,6 +535,50 @@ async fn use_jobs(record: &Record) {
     record.delete_job(batch(21)).await.unwrap();
 }
 
+async fn use_shadows(record: &Record) {
+    let start = async |n, from_start| {
+        let shadow = NewShadow {
+            id: batch(n),
+            run: "run".to_owned(),
+            caller: CALLER.to_owned(),
+            part: 0.5,
+            options: "{}".to_owned(),
+            from_start,
+        };
+        record.start_shadow(&shadow).await.unwrap()
+    };
+    assert!(start(40, true).await);
+    assert!(!start(41, true).await, "one is open");
+    let shadow = record.open_shadows().await.unwrap().remove(0);
+    assert_eq!((shadow.id, shadow.part), (batch(40), 0.5));
+    let batches = record.shadow_batches(&shadow, 9).await.unwrap();
+    let to = batches.first().map_or(shadow.next, ShadowBatch::end);
+    assert!(
+        record
+            .advance_shadow(&shadow, to, Some("{}"))
+            .await
+            .unwrap()
+    );
+    if to != shadow.next {
+        assert!(!record.advance_shadow(&shadow, to, None).await.unwrap());
+    }
+    assert!(
+        record
+            .change_shadow(shadow.id, ShadowChange::End)
+            .await
+            .unwrap()
+    );
+    assert!(start(42, false).await);
+    let newest = record.shadow("run").await.unwrap().unwrap();
+    assert_eq!((newest.id, newest.summary), (batch(42), None));
+    for change in [ShadowChange::Promote, ShadowChange::Withdraw] {
+        assert!(record.change_shadow(batch(42), change).await.unwrap());
+        assert!(!record.change_shadow(batch(42), change).await.unwrap());
+        let promoted = record.promoted_shadows().await.unwrap().len();
+        assert_eq!(promoted, usize::from(change == ShadowChange::Promote));
+    }
+}
+
 async fn use_keys(record: &Record, url: &str) {
     let audit = AuditEntry {
         time_us: 7,
@@ -666,6 +711,7 @@ pub(super) async fn run(folder: &Path) {
     write(&record).await;
     read(&record).await;
     use_jobs(&record).await;
+    use_shadows(&record).await;
     use_keys(&record, &url).await;
     backup(&options, &folder.join("copy")).await.unwrap();
     assert_eq!(verify(&options, |_| {}).await.unwrap().damages, []);
