@@ -343,7 +343,7 @@ fn install(line: &str) -> Option<&str> {
 /// Code that prints which packages there are.
 fn report(arguments: &str) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let command = arguments.split([';', '&', '|', '>']).next();
+    let command = arguments.split([';', '&', '|']).next();
     let words = command.unwrap_or_default().split_whitespace();
     let names = words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic()));
     let names = names.map(|name| {
