@@ -13,7 +13,7 @@ impl Record {
     /// [`RecordError`] if the database cannot be written.
     pub async fn start_shadow(&self, shadow: &NewShadow) -> Result<bool, RecordError> {
         // What was recorded before is in the database after this.
-        self.read(async { Ok(drop(self.snapshot_after_run(&shadow.run).await?)) })
+        self.read(async { self.snapshot_after_run(&shadow.run).await })
             .await?;
         let now_us = self.now_us();
         let mut connection = self.job_connection().await?;
