@@ -178,12 +178,16 @@ pub(crate) async fn end(
 /// Reports whether the sandbox in the header `E2b-Sandbox-Id` is open.
 #[utoipa::path(get, path = "/compat/e2b/health", tag = "compatibility", responses(
     (status = 204, description = "It is open"),
+    (status = 400, description = "The header is missing", body = ErrorBody),
     (status = 502, description = "It has ended"),
 ))]
-pub(crate) async fn health(api: Api, headers: HeaderMap) -> StatusCode {
+pub(crate) async fn health(api: Api, headers: HeaderMap) -> Response {
+    if let Err(error) = sandbox_id(&headers) {
+        return error.into_response();
+    }
     match Parts::open(&api, &headers) {
-        Ok(_) => StatusCode::NO_CONTENT,
-        Err(_) => StatusCode::BAD_GATEWAY,
+        Ok(_) => StatusCode::NO_CONTENT.into_response(),
+        Err(_) => StatusCode::BAD_GATEWAY.into_response(),
     }
 }
 
@@ -193,7 +197,10 @@ pub(crate) async fn health(api: Api, headers: HeaderMap) -> StatusCode {
     request_body(content = NewContext, content_type = "application/json", example = json!({
         "language": "python",
     })),
-    responses((status = 200, description = "The context", body = Context)))]
+    responses(
+        (status = 200, description = "The context", body = Context),
+        (status = 404, description = "No sandbox has the id", body = ErrorBody),
+    ))]
 pub(crate) async fn create_context(
     api: Api,
     headers: HeaderMap,
@@ -238,8 +245,11 @@ pub(crate) async fn end_context(
     request_body(content = Code, content_type = "application/json", example = json!({
         "code": "6 * 7",
     })),
-    responses((status = 200, description = "One line for each event", body = Value,
-        content_type = "application/x-ndjson")))]
+    responses(
+        (status = 200, description = "One line for each event", body = Value,
+            content_type = "application/x-ndjson"),
+        (status = 404, description = "No sandbox or context has the id", body = ErrorBody),
+    ))]
 pub(crate) async fn execute(
     api: Api,
     headers: HeaderMap,
