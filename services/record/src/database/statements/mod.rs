@@ -5,6 +5,8 @@
 //! execute, and compares them with the source files, so that none is missing. It prepares all of
 //! them on PostgreSQL.
 
+mod ids;
+mod jobs;
 mod log;
 mod postgres;
 mod scenario;
@@ -65,7 +67,7 @@ async fn every_statement_is_shared() {
         let places: Vec<&str> = wrong.map(|text| text.place.as_str()).collect();
         assert!(places.is_empty(), "{problem}: {places:?}");
     };
-    assert_places("`scenario.rs` does not execute the statement", &|text| {
+    assert_places("the test does not execute the statement", &|text| {
         !collected.iter().any(|sql| text.is_in(sql))
     });
     assert_places(
