@@ -6,7 +6,7 @@ use std::io::{self, BufReader, Write};
 
 use crate::confine::{self, Confinement};
 use crate::frame;
-use crate::request::{self, Handler, WorkerRequest};
+use crate::request::{self, Handler, Message, WorkerRequest};
 
 /// First argument of a worker process.
 pub(crate) const ROLE: &str = "__sandbox_worker";
@@ -51,7 +51,7 @@ impl Handlers {
     #[must_use]
     pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
         let handle = move |request: &[u8]| {
-            let reply = handler.answer(postcard::from_bytes(request)?);
+            let reply = handler.answer(H::Request::read(request)?);
             request::framed_reply(&reply, handler.is_tainted())
         };
         self.0.insert(H::Request::KIND, Box::new(handle));

@@ -4,9 +4,7 @@ use std::io;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use serde::Serialize;
-
-use crate::request::{self, WorkerRequest};
+use crate::request::{self, Message, WorkerRequest};
 use crate::{WorkerError, frame};
 
 /// A frame around `payload`.
@@ -45,7 +43,7 @@ pub fn receive(mut bytes: &[u8]) -> io::Result<Vec<u8>> {
 /// Reads a request as a worker does.
 #[must_use]
 pub fn request<W: WorkerRequest>(bytes: &[u8]) -> Option<W> {
-    postcard::from_bytes(bytes).ok()
+    W::read(bytes).ok()
 }
 
 /// Reads a reply to a request of this kind, without its status byte, as the parent does.
@@ -58,6 +56,6 @@ pub fn reply<W: WorkerRequest>(bytes: &[u8]) -> Result<W::Reply, WorkerError> {
 
 /// Writes a request or a reply without its frame.
 #[must_use]
-pub fn write(message: &impl Serialize) -> Option<Vec<u8>> {
-    postcard::to_stdvec(message).ok()
+pub fn write(message: &impl Message) -> Option<Vec<u8>> {
+    message.append_to(Vec::new()).ok()
 }

@@ -42,4 +42,4 @@ pub use options::WorkerOptions;
 pub use permit::{UntrustedReply, WorkerPermit};
 pub use pipeline::Pipeline;
 pub use pool::WorkerPool;
-pub use request::{Handler, WorkerRequest};
+pub use request::{Handler, Message, WorkerRequest};

@@ -49,6 +49,8 @@ pub enum Request {
     CompiledCall(CompiledCall),
 }
 
+crate::message!(Request, Reply);
+
 impl WorkerRequest for Request {
     type Reply = Reply;
     const KIND: u8 = 1;

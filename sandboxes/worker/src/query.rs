@@ -42,6 +42,8 @@ pub enum Request {
     Call(Call),
 }
 
+crate::message!(Request, Reply);
+
 impl WorkerRequest for Request {
     type Reply = Reply;
     const KIND: u8 = 2;

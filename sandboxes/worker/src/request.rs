@@ -1,15 +1,45 @@
 //! Requests to workers and their replies. Each kind of work has its own types.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
 use crate::WorkerError;
 use crate::frame::{self, MAX_FRAME};
 
+/// A request or a reply, as bytes. Implemented by [`message!`](crate::message).
+pub trait Message: Sized {
+    /// Appends the message to a frame.
+    ///
+    /// # Errors
+    /// If the message cannot be written.
+    fn append_to(&self, frame: Vec<u8>) -> Result<Vec<u8>, postcard::Error>;
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// If the bytes are malformed.
+    fn read(bytes: &[u8]) -> Result<Self, postcard::Error>;
+}
+
+/// Implements [`Message`](crate::Message) for types that serde can write and read. The code is
+/// compiled in the crate that uses this macro. Generic functions would be compiled in the crates
+/// that call them, some of which are not optimised in development builds.
+#[macro_export]
+macro_rules! message {
+    ($($message:ty),+) => {$(
+        impl $crate::Message for $message {
+            fn append_to(&self, frame: Vec<u8>) -> Result<Vec<u8>, postcard::Error> {
+                postcard::to_extend(self, frame)
+            }
+
+            fn read(bytes: &[u8]) -> Result<Self, postcard::Error> {
+                postcard::from_bytes(bytes)
+            }
+        }
+    )+};
+}
+
 /// Requests of one kind of work.
-pub trait WorkerRequest: Serialize + DeserializeOwned {
+pub trait WorkerRequest: Message {
     /// The type of the replies.
-    type Reply: Serialize + DeserializeOwned;
+    type Reply: Message;
     /// First byte of an encoded request, by which a worker selects the handler. Must be unique.
     const KIND: u8;
 
@@ -51,7 +81,7 @@ mod status {
 }
 
 /// A reply as an unfinished frame.
-pub(crate) fn framed_reply<R: Serialize>(
+pub(crate) fn framed_reply<R: Message>(
     reply: &R,
     is_tainted: bool,
 ) -> Result<Vec<u8>, postcard::Error> {
@@ -61,7 +91,7 @@ pub(crate) fn framed_reply<R: Serialize>(
     } else {
         status::REUSABLE
     });
-    postcard::to_extend(reply, frame)
+    reply.append_to(frame)
 }
 
 /// The unfinished frame that replaces a reply longer than [`MAX_FRAME`].
@@ -75,7 +105,9 @@ pub(crate) fn framed_too_long() -> Vec<u8> {
 pub(crate) fn framed<W: WorkerRequest>(request: &W) -> Result<Vec<u8>, WorkerError> {
     let mut frame = frame::begin();
     frame.push(W::KIND);
-    let frame = postcard::to_extend(request, frame).map_err(|error| unreadable(&error))?;
+    let frame = request
+        .append_to(frame)
+        .map_err(|error| unreadable(&error))?;
     frame::finish(frame).map_err(|error| WorkerError::Message(error.to_string()))
 }
 
@@ -105,7 +137,7 @@ pub(crate) fn reply_of<W: WorkerRequest>(bytes: &[u8]) -> (Result<W::Reply, Work
 
 /// Reads a reply without its status byte.
 pub(crate) fn read_reply<W: WorkerRequest>(body: &[u8]) -> Result<W::Reply, WorkerError> {
-    let reply: W::Reply = postcard::from_bytes(body).map_err(|error| unreadable(&error))?;
+    let reply = W::Reply::read(body).map_err(|error| unreadable(&error))?;
     W::check(&reply).map_err(|reason| WorkerError::Message(reason.to_owned()))?;
     Ok(reply)
 }

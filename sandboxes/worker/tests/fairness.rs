@@ -24,8 +24,14 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts/answeri
 #[derive(Serialize, Deserialize)]
 struct Job(String);
 
+/// The reply to a job.
+#[derive(Serialize, Deserialize)]
+struct Done;
+
+assay_worker::message!(Job, Done);
+
 impl WorkerRequest for Job {
-    type Reply = ();
+    type Reply = Done;
     const KIND: u8 = 200;
 
     fn probe() -> Self {
@@ -42,7 +48,7 @@ struct Pool {
 /// A line that a worker wrote: its process, and the name of a request.
 type Line = (u32, String);
 
-type Answer = (Result<(), WorkerError>, WorkerTime);
+type Answer = (Result<Done, WorkerError>, WorkerTime);
 
 impl Pool {
     fn new(count: usize) -> Self {

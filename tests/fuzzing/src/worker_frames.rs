@@ -5,8 +5,7 @@
 
 use assay_worker::fuzzing::{frame, read, receive, reply, request, write};
 use assay_worker::query::{End, Reply, Rows};
-use assay_worker::{WorkerRequest, program, query};
-use serde::Serialize;
+use assay_worker::{Message, WorkerRequest, program, query};
 
 /// Bytes of the length at the head of a frame.
 const HEAD: usize = 4;
@@ -43,7 +42,7 @@ fn received<W: WorkerRequest>(bytes: &[u8]) -> Option<W::Reply> {
 }
 
 /// Reads a message and asserts that it is unchanged by a round trip.
-fn round_trip<T: Serialize>(read: impl Fn(&[u8]) -> Option<T>, bytes: &[u8]) {
+fn round_trip<T: Message>(read: impl Fn(&[u8]) -> Option<T>, bytes: &[u8]) {
     let Some(message) = read(bytes) else { return };
     let written = write(&message).expect("what was read is written");
     let again = read(&written).expect("what was written is read");

@@ -84,6 +84,8 @@ impl Confinement {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ConfinementRequest;
 
+crate::message!(ConfinementRequest, Confinement);
+
 impl WorkerRequest for ConfinementRequest {
     type Reply = Confinement;
     const KIND: u8 = 0;
