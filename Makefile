@@ -244,6 +244,9 @@ storm: build ## send 64 batches and open 4,000 connections at once, three times;
 jobs: build ## grade 200,000 items as a job and with `assay grade`, with batches beside it; ARGS such as `--items 20000 --kill-every 5`
 	python3 tests/load/jobs.py "$(BINARY)" $(ARGS)
 
+session-calls: images ## time calls of interpreter sessions over HTTP, for states of several sizes
+	python3 tests/load/session_calls.py "$(BINARY)" $(ARGS)
+
 sessions: images ## open 2,000 interpreter sessions and call them while workers and the node are killed; ARGS such as `--sessions 10000 --seconds 300`
 	python3 tests/load/sessions.py "$(BINARY)" $(ARGS)
 

@@ -287,4 +287,5 @@ def main():
     sys.exit(0 if is_right else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

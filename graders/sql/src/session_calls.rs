@@ -8,7 +8,7 @@ use assay_core::{ErrorCode, Fault};
 use assay_worker::program::{self, Called, File, MAX_FETCHED, WORK_PER_SECOND};
 use assay_worker::query::{Call, End, Limits, Ran, Reply, Request, Value};
 use assay_worker::{UntrustedReply, WorkerError};
-use serde_bytes::ByteBuf;
+use bytes::Bytes;
 
 use crate::queries::{PREDICTION_TIMEOUT, Queries};
 
@@ -25,7 +25,7 @@ const MAX_ROWS: u64 = 100_000;
 #[derive(Debug)]
 struct Start {
     /// The database; empty if `None`.
-    image: Option<ByteBuf>,
+    image: Option<Bytes>,
     /// Scripts that run before the code.
     scripts: Vec<String>,
 }
@@ -41,14 +41,14 @@ impl Start {
                 return Err(invalid(message));
             }
             return Ok(Self {
-                image: (!left.is_empty()).then(|| ByteBuf::from(left.clone())),
+                image: Some(left.clone()).filter(|left| !left.is_empty()),
                 scripts: Vec::new(),
             });
         }
         let (mut image, mut scripts) = (None, Vec::new());
         for File { path, bytes } in &call.files {
             if path == DATABASE {
-                image = Some(ByteBuf::from(bytes.clone()));
+                image = Some(Bytes::from(bytes.clone()));
             } else if path.ends_with(".sql") {
                 let script = String::from_utf8(bytes.clone());
                 scripts.push(script.map_err(|_| invalid(format!("`{path}` is not UTF-8")))?);
@@ -127,7 +127,7 @@ impl Queries {
 fn called(
     call: &program::Call,
     last: &Ran,
-    image: Option<ByteBuf>,
+    image: Option<Bytes>,
     used: u64,
     is_opened: bool,
 ) -> Called {
@@ -147,14 +147,14 @@ fn called(
         end,
         program::End::OutOfWork | program::End::OutOfMemory | program::End::OutOfOutput
     );
-    let bytes = image.map_or_else(Vec::new, ByteBuf::into_vec);
+    let bytes = image.unwrap_or_default();
     let mut ran = program::Ran::without_output(end);
     ran.work = used.saturating_mul(WORK_PER_STEP).min(call.limits.work);
     ran.memory_bytes = bytes.len() as u64;
     if call.fetch.iter().any(|path| path == DATABASE) && bytes.len() as u64 <= MAX_FETCHED {
         ran.files.push(File {
             path: DATABASE.to_owned(),
-            bytes: bytes.clone(),
+            bytes: bytes.to_vec(),
         });
     }
     Called {

@@ -4,7 +4,6 @@
 use assay_worker::query::{Call, Called, End, MAX_IMAGE, Ran};
 use rusqlite::Batch;
 use rusqlite::fallible_iterator::FallibleIterator;
-use serde_bytes::ByteBuf;
 
 use crate::build::serialized;
 use crate::connection::OpenImage;
@@ -18,7 +17,7 @@ use crate::system::{self, memory};
 /// If the image is invalid.
 pub(crate) fn call(call: &Call, originals: &Originals) -> Result<Called, String> {
     let _random = system::seeded();
-    let image = call.image.as_ref().map(|image| image.as_slice());
+    let image = call.image.as_deref();
     let opened = memory::with_limit(memory::DATABASE_BYTES, || {
         OpenImage::open_to_write(image.unwrap_or_default(), originals)
     })?;
@@ -35,7 +34,7 @@ pub(crate) fn call(call: &Call, originals: &Originals) -> Result<Called, String>
     }
     Ok(Called {
         ran,
-        image: Some(ByteBuf::from(image)),
+        image: Some(image.into()),
     })
 }
 

@@ -9,6 +9,7 @@
 
 use assay_wasm::{Folder, ProgramHandler, inspection};
 use assay_worker::program::{Call, Called, End, Limits, Reply, Request, WORK_PER_SECOND};
+use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 
 const ROUNDS: usize = 100;
@@ -63,7 +64,7 @@ const SESSIONS: &[(&str, &str, &str)] = &[
 fn request(frozen: Option<&[u8]>, code: &str) -> Call {
     Call {
         image: "python".to_owned(),
-        frozen: frozen.map(<[u8]>::to_vec),
+        frozen: frozen.map(Bytes::copy_from_slice),
         number: 2,
         code: code.to_owned(),
         stdin: Vec::new(),

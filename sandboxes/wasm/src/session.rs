@@ -110,7 +110,7 @@ pub(crate) fn run(
         let changed_bytes = memory.changed_bytes();
         let host = guest.host_state();
         let frozen = Frozen::new(&image.info.hash, host, &contents, Some(memory))?;
-        (Some(frozen.to_bytes()?), changed_bytes)
+        (Some(frozen.to_bytes()?.into()), changed_bytes)
     } else {
         (None, 0)
     };

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::io::{self, BufReader, Write};
 
 use crate::confine::{self, Confinement};
-use crate::frame;
-use crate::request::{self, Handler, Message, WorkerRequest};
+use crate::frame::{self, Frame};
+use crate::request::{self, Handler, WorkerRequest};
 
 /// First argument of a worker process.
 pub(crate) const ROLE: &str = "__sandbox_worker";
@@ -19,8 +19,8 @@ pub fn role() -> Option<Vec<OsString>> {
     (arguments.next()? == ROLE).then(|| arguments.collect())
 }
 
-/// Maps an encoded request to the frame of its reply, whose length is not written yet.
-type FrameHandler = Box<dyn FnMut(&[u8]) -> Result<Vec<u8>, postcard::Error>>;
+/// Maps an encoded request and its attachment to the frame of its reply.
+type FrameHandler = Box<dyn FnMut(&[u8], Vec<u8>) -> io::Result<Frame>>;
 
 /// Standard output without a buffer, so that a frame is written in one call. That of the standard
 /// library writes after each line break.
@@ -50,8 +50,9 @@ impl Handlers {
     /// Adds the handler of one kind of requests.
     #[must_use]
     pub fn with<H: Handler + 'static>(mut self, mut handler: H) -> Self {
-        let handle = move |request: &[u8]| {
-            let reply = handler.answer(H::Request::read(request)?);
+        let handle = move |request: &[u8], attachment| {
+            let request = request::read(request, attachment).map_err(io::Error::other)?;
+            let reply = handler.answer(request);
             request::framed_reply(&reply, handler.is_tainted())
         };
         self.0.insert(H::Request::KIND, Box::new(handle));
@@ -68,14 +69,10 @@ impl Handlers {
         let Self(mut handlers) = self.with(confine::ConfinementHandler(confinement));
         let mut requests = BufReader::new(io::stdin().lock());
         while let Some(request) = frame::read(&mut requests)? {
-            let handler = request
-                .split_first()
-                .and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
+            let message = request.message.split_first();
+            let handler = message.and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
             let (handle, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
-            let reply = handle(body).map_err(io::Error::other)?;
-            // A reply that is too long fails only its own request. The worker can serve others.
-            let reply =
-                frame::finish(reply).or_else(|_| frame::finish(request::framed_too_long()))?;
+            let reply = handle(body, request.attachment)?;
             frame::write(&mut Replies, &reply)?;
         }
         Ok(())

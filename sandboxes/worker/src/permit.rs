@@ -1,11 +1,13 @@
 //! Permits to run requests, and how one request is run: on a worker, and on another one if the
 //! first dies or is preempted.
 
+use std::slice;
 use std::time::Duration;
 
 use tracing::Instrument as _;
 
 use crate::confine::{self, Confinement};
+use crate::frame::Frame;
 use crate::metrics::{self, ended};
 use crate::pool::WorkerPool;
 use crate::process::CallResult;
@@ -114,7 +116,7 @@ impl WorkerPermit<'_> {
         tokio::select! {
             biased;
             () = pool.stopped() => Err(WorkerError::Stopping),
-            reply = self.exchange::<W>(&request, timeout, 0).instrument(span) => reply,
+            reply = self.exchange::<W>(slice::from_ref(&request), timeout, 0).instrument(span) => reply,
         }
     }
 
@@ -135,11 +137,11 @@ impl WorkerPermit<'_> {
         UntrustedReply::of(result, timeout)
     }
 
-    /// Sends a framed request to a worker, and to another one if that worker dies or is preempted.
+    /// Sends a request to a worker, and to another one if that worker dies or is preempted.
     /// `restarts` is how often it was preempted before.
     pub(crate) async fn exchange<W: WorkerRequest>(
         &mut self,
-        request: &[u8],
+        request: &[Frame],
         timeout: Duration,
         mut restarts: u32,
     ) -> Result<W::Reply, WorkerError> {
@@ -152,7 +154,7 @@ impl WorkerPermit<'_> {
                 .await
             {
                 CallResult::Replied(reply) => {
-                    let (reply, is_reusable) = request::reply_of::<W>(&reply);
+                    let (reply, is_reusable) = request::reply_of::<W>(reply);
                     if is_reusable {
                         self.pool.keep(worker);
                     } else {

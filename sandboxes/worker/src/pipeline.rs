@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tracing::Instrument as _;
 
+use crate::frame::Frame;
 use crate::permit::{UntrustedReply, WorkerPermit, count_death, is_stalled};
 use crate::process::{CallResult, Worker};
 use crate::request::{self, WorkerRequest};
@@ -30,7 +31,7 @@ pub struct Pipeline<'a, W: WorkerRequest> {
     permit: WorkerPermit<'a>,
     worker: Option<Worker>,
     /// The frame that was sent ahead, whose reply is due.
-    sent: Option<Vec<u8>>,
+    sent: Option<Frame>,
     requests: PhantomData<fn(W)>,
 }
 
@@ -69,7 +70,7 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         tokio::select! {
             biased;
             () = pool.stopped() => Err(WorkerError::Stopping),
-            reply = self.exchange(&request, next, timeout).instrument(span) => reply,
+            reply = self.exchange(request, next, timeout).instrument(span) => reply,
         }
     }
 
@@ -92,11 +93,11 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
 
     async fn exchange(
         &mut self,
-        request: &[u8],
-        next: Option<Vec<u8>>,
+        request: Frame,
+        next: Option<Frame>,
         timeout: Duration,
     ) -> Result<W::Reply, WorkerError> {
-        if self.sent.as_deref().is_some_and(|sent| sent != request) {
+        if self.sent.as_ref().is_some_and(|sent| *sent != request) {
             self.discard().await;
         }
         if self.sent.is_none() && self.permit.slot.is_due() {
@@ -106,25 +107,27 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
             self.permit.slot.release();
         }
         self.permit.slot.regain(Rank::Continued).await?;
-        let mut frames = match self.sent.take() {
-            Some(_) => Vec::new(),
-            None => request.to_vec(),
-        };
-        frames.extend(next.iter().flatten());
+        let is_sent = self.sent.take().is_some();
+        let frames: Vec<Frame> = [Some(request), next].into_iter().flatten().collect();
         // While the worker is called it belongs to this future, which kills it when it is dropped.
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => self.permit.pool.take()?,
         };
         match worker
-            .call(&frames, timeout, &mut self.permit.slot, 0)
+            .call(
+                &frames[usize::from(is_sent)..],
+                timeout,
+                &mut self.permit.slot,
+                0,
+            )
             .await
         {
             CallResult::Replied(reply) => {
-                let (reply, is_reusable) = request::reply_of::<W>(&reply);
+                let (reply, is_reusable) = request::reply_of::<W>(reply);
                 if is_reusable {
                     self.worker = Some(worker);
-                    self.sent = next;
+                    self.sent = frames.into_iter().nth(1);
                 } else {
                     drop(worker);
                     self.permit.pool.replace("tainted");
@@ -137,12 +140,12 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
             }
             CallResult::Preempted => {
                 metrics::ended("preempted");
-                self.permit.exchange::<W>(request, timeout, 1).await
+                self.permit.exchange::<W>(&frames[..1], timeout, 1).await
             }
             CallResult::Stopping => Err(WorkerError::Stopping),
             CallResult::Died(death) => {
                 count_death(&death);
-                self.permit.exchange::<W>(request, timeout, 0).await
+                self.permit.exchange::<W>(&frames[..1], timeout, 0).await
             }
         }
     }
@@ -156,12 +159,14 @@ impl<'a, W: WorkerRequest> Pipeline<'a, W> {
         };
         let called = worker.call(&[], DISCARD_TIMEOUT, &mut self.permit.slot, 0);
         match called.await {
-            CallResult::Replied(reply) if request::reply_of::<W>(&reply).1 => {
-                self.worker = Some(worker);
-            }
-            CallResult::Replied(_) => {
-                drop(worker);
-                self.permit.pool.replace("tainted");
+            CallResult::Replied(reply) => {
+                let (_, is_reusable) = request::reply_of::<W>(reply);
+                if is_reusable {
+                    self.worker = Some(worker);
+                } else {
+                    drop(worker);
+                    self.permit.pool.replace("tainted");
+                }
             }
             CallResult::TimedOut { .. } => metrics::ended("overran"),
             CallResult::Preempted => metrics::ended("preempted"),

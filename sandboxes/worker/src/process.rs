@@ -1,9 +1,11 @@
 //! The parent's handle of one worker: a process and its pipes.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::BufReader;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -11,14 +13,18 @@ use tokio::time::Instant;
 
 use crate::child::ROLE;
 use crate::cpu_allowance::CpuAllowance;
+use crate::frame::{self, Frame, Received};
 use crate::options::WorkerOptions;
 use crate::scheduler::{Preemption, Rank, protected};
 use crate::slot::Slot;
-use crate::{Death, WorkerError, frame, lines};
+use crate::{Death, WorkerError, lines};
 
 /// Most requests are answered within this time. Shorter than the time during which a request is
 /// protected from preemption.
 const SHORT_WAIT: Duration = Duration::from_millis(500);
+
+/// Bytes that the pipes of a worker hold. More needs a privilege.
+const PIPE_BYTES: usize = 1 << 20;
 
 /// How long a process that closed its pipes may take to exit. Freeing much memory takes a while.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -36,8 +42,8 @@ pub(crate) struct Worker {
 
 /// The result of one request.
 pub(crate) enum CallResult {
-    /// The payload of the reply's frame.
-    Replied(Vec<u8>),
+    /// The frame of the reply.
+    Replied(Received),
     /// The worker died.
     Died(Death),
     /// The worker exceeded the timeout and was killed.
@@ -53,7 +59,7 @@ pub(crate) enum CallResult {
 
 /// How the wait for a reply ended.
 enum Wait {
-    Replied(io::Result<Vec<u8>>),
+    Replied(io::Result<Received>),
     TimedOut { cpu: Duration },
     Preempted,
     Stopping,
@@ -85,6 +91,8 @@ impl Worker {
             .zip(process.stderr.take());
         let ((requests, replies), errors) =
             pipes.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+        enlarge(&requests);
+        enlarge(&replies);
         // Ends with the process.
         tokio::spawn(lines::log(errors, process.id().unwrap_or_default()));
         Ok(Self {
@@ -117,7 +125,7 @@ impl Worker {
         self.uses
     }
 
-    /// Sends framed requests, if there are any, and waits for the next reply. Without a reply, the
+    /// Sends requests, if there are any, and waits for the next reply. Without a reply, the
     /// worker must not be used again.
     ///
     /// `timeout` is processor time of the worker, so that load does not shorten it. A worker that
@@ -126,7 +134,7 @@ impl Worker {
     /// without a reply.
     pub(crate) async fn call(
         &mut self,
-        requests: &[u8],
+        requests: &[Frame],
         timeout: Duration,
         slot: &mut Slot,
         restarts: u32,
@@ -149,7 +157,7 @@ impl Worker {
 
     async fn exchange(
         &mut self,
-        requests: &[u8],
+        requests: &[Frame],
         timeout: Duration,
         slot: &mut Slot,
         restarts: u32,
@@ -234,6 +242,14 @@ impl Worker {
         // An error means that the process has already ended.
         let _ = self.process.kill().await;
         Death::new(reason, None)
+    }
+}
+
+/// Lets a pipe hold more, so that long frames wake up both sides less often. The kernel may refuse
+/// that, or if many pipes are large already.
+fn enlarge(pipe: &impl AsFd) {
+    if let Err(error) = fcntl_setpipe_size(pipe, PIPE_BYTES) {
+        tracing::debug!(%error, "cannot enlarge the pipe of a worker");
     }
 }
 

@@ -1,9 +1,11 @@
 //! Requests to workers about programs, and their replies. They never contain expected values: a
 //! worker runs programs, and the caller compares the results.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::WorkerRequest;
+use crate::request::attached;
+use crate::{Message, WorkerRequest, coded_by_serde};
 
 /// Work of one second, in wasm fuel. The only constant that converts the seconds of a task's limit,
 /// of a guest's clock and of a guest's sleep to work. It approximates what native CPython does in a
@@ -49,7 +51,43 @@ pub enum Request {
     CompiledCall(CompiledCall),
 }
 
-crate::message!(Request, Reply);
+impl Message for Request {
+    coded_by_serde!();
+
+    fn attachment(&self) -> Option<&Bytes> {
+        let (Self::Call(call) | Self::CompiledCall(CompiledCall { call, .. })) = self else {
+            return None;
+        };
+        call.frozen.as_ref()
+    }
+
+    fn attach(&mut self, attachment: Bytes) {
+        if let Self::Call(call) | Self::CompiledCall(CompiledCall { call, .. }) = self
+            && let Some(frozen) = &mut call.frozen
+        {
+            *frozen = attachment;
+        }
+    }
+}
+
+impl Message for Reply {
+    coded_by_serde!();
+
+    fn attachment(&self) -> Option<&Bytes> {
+        match self {
+            Self::Called(called) => called.frozen.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn attach(&mut self, attachment: Bytes) {
+        if let Self::Called(called) = self
+            && let Some(frozen) = &mut called.frozen
+        {
+            *frozen = attachment;
+        }
+    }
+}
 
 impl WorkerRequest for Request {
     type Reply = Reply;
@@ -174,8 +212,8 @@ pub struct Call {
     /// Name of the image, such as `python`.
     pub image: String,
     /// What earlier calls left, see [`Called::frozen`]. `None` in a new session.
-    #[serde(with = "serde_bytes")]
-    pub frozen: Option<Vec<u8>>,
+    #[serde(with = "attached")]
+    pub frozen: Option<Bytes>,
     /// Number of the call in its session, from 1. Names the code in tracebacks.
     pub number: u32,
     /// The source text.
@@ -280,8 +318,8 @@ pub struct Called {
     /// What the call left: everything in which the instance differs from a new one. `None` if the
     /// call ended in the middle of the code, by a limit: then it has no effect, and the session
     /// continues from what the call before left.
-    #[serde(with = "serde_bytes")]
-    pub frozen: Option<Vec<u8>>,
+    #[serde(with = "attached")]
+    pub frozen: Option<Bytes>,
     /// Bytes of memory in which the instance differs from a new one.
     pub changed_bytes: u64,
 }

@@ -6,10 +6,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use crate::WorkerRequest;
+use crate::request::attached;
+use crate::{Message, WorkerRequest, coded_by_serde};
 
 /// Limit on the steps of the scripts of a database: enough for millions of rows.
 pub const BUILD_STEPS: u64 = 300_000_000;
@@ -42,7 +44,43 @@ pub enum Request {
     Call(Call),
 }
 
-crate::message!(Request, Reply);
+impl Message for Request {
+    coded_by_serde!();
+
+    fn attachment(&self) -> Option<&Bytes> {
+        match self {
+            Self::Call(call) => call.image.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn attach(&mut self, attachment: Bytes) {
+        if let Self::Call(call) = self
+            && let Some(image) = &mut call.image
+        {
+            *image = attachment;
+        }
+    }
+}
+
+impl Message for Reply {
+    coded_by_serde!();
+
+    fn attachment(&self) -> Option<&Bytes> {
+        match self {
+            Self::Called(called) => called.image.as_ref(),
+            _ => None,
+        }
+    }
+
+    fn attach(&mut self, attachment: Bytes) {
+        if let Self::Called(called) = self
+            && let Some(image) = &mut called.image
+        {
+            *image = attachment;
+        }
+    }
+}
 
 impl WorkerRequest for Request {
     type Reply = Reply;
@@ -112,7 +150,8 @@ pub struct Run {
 pub struct Call {
     /// The image that the call before left, see [`Called::image`], or with which the session
     /// starts; an empty database if `None`.
-    pub image: Option<ByteBuf>,
+    #[serde(with = "attached")]
+    pub image: Option<Bytes>,
     /// Statements, which may write. They run in order up to the first that fails.
     pub script: String,
     /// Limit on the steps of all statements together.
@@ -129,7 +168,8 @@ pub struct Called {
     pub ran: Ran,
     /// The database after the call. `None` if it has not changed: no statement wrote to it, or one
     /// failed, in which case the call has no effect.
-    pub image: Option<ByteBuf>,
+    #[serde(with = "attached")]
+    pub image: Option<Bytes>,
 }
 
 /// The order in which rows are read where a statement leaves it undefined. A result that differs

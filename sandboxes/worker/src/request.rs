@@ -1,39 +1,71 @@
 //! Requests to workers and their replies. Each kind of work has its own types.
 
-use crate::WorkerError;
-use crate::frame::{self, MAX_FRAME};
+use std::io;
 
-/// A request or a reply, as bytes. Implemented by [`message!`](crate::message).
+use bytes::Bytes;
+
+use crate::WorkerError;
+use crate::frame::{self, Frame, MAX_FRAME, Received};
+
+/// A request or a reply, as bytes. The functions that read and write are defined by
+/// [`coded_by_serde!`](crate::coded_by_serde).
 pub trait Message: Sized {
-    /// Appends the message to a frame.
+    /// Appends the message without its attachment.
     ///
     /// # Errors
     /// If the message cannot be written.
-    fn append_to(&self, frame: Vec<u8>) -> Result<Vec<u8>, postcard::Error>;
+    fn append_to(&self, bytes: Vec<u8>) -> Result<Vec<u8>, postcard::Error>;
 
-    /// Reads a message.
+    /// Reads a message; its attachment is empty.
     ///
     /// # Errors
     /// If the bytes are malformed.
     fn read(bytes: &[u8]) -> Result<Self, postcard::Error>;
+
+    /// A long field, serialised with [`attached`], that is sent beside the message: pipes are then
+    /// its only copies.
+    fn attachment(&self) -> Option<&Bytes> {
+        None
+    }
+
+    /// Adds the attachment to a message that was read. Called for each message.
+    fn attach(&mut self, _attachment: Bytes) {}
 }
 
-/// Implements [`Message`](crate::Message) for types that serde can write and read. The code is
-/// compiled in the crate that uses this macro. Generic functions would be compiled in the crates
+/// Defines how a [`Message`](crate::Message) that serde can serialise is read and written. The code
+/// is compiled in the crate that uses this macro. Generic functions would be compiled in the crates
 /// that call them, some of which are not optimised in development builds.
 #[macro_export]
-macro_rules! message {
-    ($($message:ty),+) => {$(
-        impl $crate::Message for $message {
-            fn append_to(&self, frame: Vec<u8>) -> Result<Vec<u8>, postcard::Error> {
-                postcard::to_extend(self, frame)
-            }
-
-            fn read(bytes: &[u8]) -> Result<Self, postcard::Error> {
-                postcard::from_bytes(bytes)
-            }
+macro_rules! coded_by_serde {
+    () => {
+        fn append_to(&self, bytes: Vec<u8>) -> Result<Vec<u8>, postcard::Error> {
+            postcard::to_extend(self, bytes)
         }
-    )+};
+
+        fn read(bytes: &[u8]) -> Result<Self, postcard::Error> {
+            postcard::from_bytes(bytes)
+        }
+    };
+}
+
+/// Serialises of an attachment only whether there is one.
+pub(crate) mod attached {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(crate) fn serialize<S: Serializer>(
+        bytes: &Option<Bytes>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        bytes.is_some().serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Bytes>, D::Error> {
+        Ok(bool::deserialize(deserializer)?.then(Bytes::new))
+    }
 }
 
 /// Requests of one kind of work.
@@ -80,46 +112,58 @@ mod status {
     pub(super) const TOO_LONG: u8 = 2;
 }
 
-/// A reply as an unfinished frame.
-pub(crate) fn framed_reply<R: Message>(
-    reply: &R,
-    is_tainted: bool,
-) -> Result<Vec<u8>, postcard::Error> {
-    let mut frame = frame::begin();
-    frame.push(if is_tainted {
+/// A reply as a frame. One that is longer than [`MAX_FRAME`] is replaced by a status: it fails only
+/// its own request, and the worker can serve others.
+pub(crate) fn framed_reply<R: Message>(reply: &R, is_tainted: bool) -> io::Result<Frame> {
+    let mut head = frame::begin();
+    head.push(if is_tainted {
         status::TAINTED
     } else {
         status::REUSABLE
     });
-    reply.append_to(frame)
-}
-
-/// The unfinished frame that replaces a reply longer than [`MAX_FRAME`].
-pub(crate) fn framed_too_long() -> Vec<u8> {
-    let mut frame = frame::begin();
-    frame.push(status::TOO_LONG);
-    frame
+    let head = reply.append_to(head).map_err(io::Error::other)?;
+    frame::finish(head, attachment_of(reply)).or_else(|_| {
+        let mut head = frame::begin();
+        head.push(status::TOO_LONG);
+        frame::finish(head, Bytes::new())
+    })
 }
 
 /// A request as a frame.
-pub(crate) fn framed<W: WorkerRequest>(request: &W) -> Result<Vec<u8>, WorkerError> {
-    let mut frame = frame::begin();
-    frame.push(W::KIND);
-    let frame = request
-        .append_to(frame)
+pub(crate) fn framed<W: WorkerRequest>(request: &W) -> Result<Frame, WorkerError> {
+    let mut head = frame::begin();
+    head.push(W::KIND);
+    let head = request
+        .append_to(head)
         .map_err(|error| unreadable(&error))?;
-    frame::finish(frame).map_err(|error| WorkerError::Message(error.to_string()))
+    let frame = frame::finish(head, attachment_of(request));
+    frame.map_err(|error| WorkerError::Message(error.to_string()))
+}
+
+fn attachment_of(message: &impl Message) -> Bytes {
+    message.attachment().cloned().unwrap_or_default()
+}
+
+/// Reads a message and adds its attachment.
+pub(crate) fn read<M: Message>(message: &[u8], attachment: Vec<u8>) -> Result<M, postcard::Error> {
+    let mut message = M::read(message)?;
+    message.attach(attachment.into());
+    Ok(message)
 }
 
 /// Reads the reply of a worker; also returns whether the worker can serve further requests.
-pub(crate) fn reply_of<W: WorkerRequest>(bytes: &[u8]) -> (Result<W::Reply, WorkerError>, bool) {
-    match bytes.split_first() {
+pub(crate) fn reply_of<W: WorkerRequest>(frame: Received) -> (Result<W::Reply, WorkerError>, bool) {
+    let Received {
+        message,
+        attachment,
+    } = frame;
+    match message.split_first() {
         Some((&status::REUSABLE, body)) => {
-            let reply = read_reply::<W>(body);
+            let reply = read_reply::<W>(body, attachment);
             let is_reusable = reply.is_ok();
             (reply, is_reusable)
         }
-        Some((&status::TAINTED, body)) => (read_reply::<W>(body), false),
+        Some((&status::TAINTED, body)) => (read_reply::<W>(body, attachment), false),
         Some((&status::TOO_LONG, _)) => (
             Err(WorkerError::Message(format!(
                 "the reply exceeds {MAX_FRAME} bytes"
@@ -136,8 +180,11 @@ pub(crate) fn reply_of<W: WorkerRequest>(bytes: &[u8]) -> (Result<W::Reply, Work
 }
 
 /// Reads a reply without its status byte.
-pub(crate) fn read_reply<W: WorkerRequest>(body: &[u8]) -> Result<W::Reply, WorkerError> {
-    let reply = W::Reply::read(body).map_err(|error| unreadable(&error))?;
+pub(crate) fn read_reply<W: WorkerRequest>(
+    body: &[u8],
+    attachment: Vec<u8>,
+) -> Result<W::Reply, WorkerError> {
+    let reply = read(body, attachment).map_err(|error| unreadable(&error))?;
     W::check(&reply).map_err(|reason| WorkerError::Message(reason.to_owned()))?;
     Ok(reply)
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_core::worker_use::{WorkerTime, measured};
-use assay_worker::{Pipeline, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
+use assay_worker::{Message, Pipeline, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -28,7 +28,13 @@ struct Job(String);
 #[derive(Serialize, Deserialize)]
 struct Done;
 
-assay_worker::message!(Job, Done);
+impl Message for Job {
+    assay_worker::coded_by_serde!();
+}
+
+impl Message for Done {
+    assay_worker::coded_by_serde!();
+}
 
 impl WorkerRequest for Job {
     type Reply = Done;

@@ -3,6 +3,7 @@
 use assay_core::Hash;
 use assay_wire::sessions::{CallOutcome, ExceptionBody, Files};
 use assay_worker::program::{Called, End, File};
+use bytes::Bytes;
 
 use crate::files;
 
@@ -23,7 +24,7 @@ pub(crate) struct CallEnd {
     /// Whether it has an effect.
     pub(crate) kept: bool,
     /// What it left; `None` if it has no effect.
-    pub(crate) frozen: Option<Vec<u8>>,
+    pub(crate) frozen: Option<Bytes>,
 }
 
 impl CallEnd {
@@ -44,7 +45,7 @@ impl CallEnd {
             End::OutOfMemory => (CallOutcome::OutOfMemory, None, None, None),
             End::OutOfOutput => (CallOutcome::OutOfOutput, None, None, None),
         };
-        let is_kept = |frozen: &Vec<u8>| frozen.len() as u64 <= state_bytes;
+        let is_kept = |frozen: &Bytes| frozen.len() as u64 <= state_bytes;
         if frozen.as_ref().is_some_and(|frozen| !is_kept(frozen)) {
             outcome = CallOutcome::TooLarge;
         }
@@ -163,7 +164,7 @@ mod tests {
     fn called(end: End) -> Called {
         Called {
             ran: Ran::without_output(end),
-            frozen: Some(vec![0; 10]),
+            frozen: Some(vec![0; 10].into()),
             changed_bytes: 0,
         }
     }

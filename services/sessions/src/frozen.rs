@@ -8,9 +8,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_core::Hash;
+use bytes::Bytes;
 
 use crate::metrics::StateCounts;
 
@@ -44,7 +45,7 @@ struct State {
 
 struct InMemory {
     turn: u64,
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
 }
 
 /// Why a state is not kept.
@@ -86,28 +87,27 @@ impl FrozenStates {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is kept.
-    pub(crate) fn put(&self, bytes: Vec<u8>) -> Result<Hash, StoreError> {
-        let hash = Hash::of(&bytes);
-        let bytes: Arc<[u8]> = bytes.into();
+    pub(crate) fn put(&self, bytes: &Bytes) -> Result<Hash, StoreError> {
+        let hash = Hash::of(bytes);
         let turn = {
             let mut kept = self.kept();
             if let Some(state) = kept.states.get_mut(&hash) {
                 state.users += 1;
                 let is_written = state.has_file;
-                kept.touch(&hash, Some(&bytes));
+                kept.touch(&hash, Some(bytes));
                 if is_written {
                     kept.evict(self.memory_bytes);
                     return Ok(hash);
                 }
             } else {
-                self.add(&mut kept, hash, &bytes)?;
+                self.add(&mut kept, hash, bytes)?;
             }
             kept.next_turn
         };
         let Some(folder) = &self.folder else {
             return Ok(hash);
         };
-        if let Err(error) = write(&path(folder, &hash), turn, &bytes) {
+        if let Err(error) = write(&path(folder, &hash), turn, bytes) {
             self.release(&hash);
             return Err(error.into());
         }
@@ -120,7 +120,7 @@ impl FrozenStates {
     }
 
     /// Adds a state with one user, in memory.
-    fn add(&self, kept: &mut Kept, hash: Hash, bytes: &Arc<[u8]>) -> Result<(), StoreError> {
+    fn add(&self, kept: &mut Kept, hash: Hash, bytes: &Bytes) -> Result<(), StoreError> {
         let length = bytes.len() as u64;
         let (used, limit, setting) = match self.folder {
             Some(_) => (kept.file_bytes, self.disk_bytes, "disk_bytes"),
@@ -141,14 +141,14 @@ impl FrozenStates {
     ///
     /// # Errors
     /// [`MissingState`].
-    pub(crate) fn get(&self, hash: &Hash) -> Result<Arc<[u8]>, MissingState> {
+    pub(crate) fn get(&self, hash: &Hash) -> Result<Bytes, MissingState> {
         if let Some(bytes) = self.in_memory(hash) {
             return Ok(bytes);
         }
         let read = self.read(hash);
         let mut kept = self.kept();
         let bytes = match read {
-            Ok(bytes) => Arc::from(bytes),
+            Ok(bytes) => Bytes::from(bytes),
             Err(error) => {
                 // The next session that has the same state writes it again.
                 if let Some(state) = kept.states.get_mut(hash) {
@@ -173,11 +173,11 @@ impl FrozenStates {
     }
 
     /// The bytes of a state if they are in memory.
-    pub(crate) fn in_memory(&self, hash: &Hash) -> Option<Arc<[u8]>> {
+    pub(crate) fn in_memory(&self, hash: &Hash) -> Option<Bytes> {
         let mut kept = self.kept();
         kept.touch(hash, None);
         let memory = kept.states.get(hash)?.memory.as_ref()?;
-        Some(Arc::clone(&memory.bytes))
+        Some(memory.bytes.clone())
     }
 
     /// Whether a state is in memory, and its size; `None` if it is not kept.
@@ -288,7 +288,7 @@ impl Kept {
     }
 
     /// Makes a state the one that was used last, in memory if its bytes are given.
-    fn touch(&mut self, hash: &Hash, bytes: Option<&Arc<[u8]>>) {
+    fn touch(&mut self, hash: &Hash, bytes: Option<&Bytes>) {
         let Some(state) = self.states.get_mut(hash) else {
             return;
         };
@@ -299,7 +299,7 @@ impl Kept {
                 memory.turn = turn;
             }
             (None, Some(bytes)) => {
-                let bytes = Arc::clone(bytes);
+                let bytes = bytes.clone();
                 state.memory = Some(InMemory { turn, bytes });
                 self.memory_bytes += state.bytes;
             }
@@ -381,7 +381,7 @@ mod tests {
     fn states_beyond_the_budget_are_in_files_only() {
         let folder = tempfile::tempdir().unwrap();
         let states = states(folder.path(), 250);
-        let hashes = [1, 2, 3].map(|byte| states.put(vec![byte; 100]).unwrap());
+        let hashes = [1, 2, 3].map(|byte| states.put(&vec![byte; 100].into()).unwrap());
         let in_memory = |hash| states.place(hash).unwrap().0;
         assert_eq!(hashes.each_ref().map(in_memory), [false, true, true]);
         assert_eq!(*states.get(&hashes[0]).unwrap(), [1; 100]);
@@ -403,8 +403,8 @@ mod tests {
     fn equal_states_are_kept_once_until_the_last_user_leaves() {
         let folder = tempfile::tempdir().unwrap();
         let states = states(folder.path(), 1_000);
-        let hash = states.put(b"same".to_vec()).unwrap();
-        assert_eq!(states.put(b"same".to_vec()).unwrap(), hash);
+        let hash = states.put(&b"same"[..].into()).unwrap();
+        assert_eq!(states.put(&b"same"[..].into()).unwrap(), hash);
         states.retain(&hash);
         assert_eq!(files(folder.path()), 1);
         states.release(&hash);
@@ -420,28 +420,28 @@ mod tests {
     fn rejects_states_beyond_the_budget_of_files() {
         let folder = tempfile::tempdir().unwrap();
         let states = states(folder.path(), 0);
-        let first = states.put(vec![1; 900]).unwrap();
-        let error = states.put(vec![2; 200]).unwrap_err();
+        let first = states.put(&vec![1; 900].into()).unwrap();
+        let error = states.put(&vec![2; 200].into()).unwrap_err();
         assert!(error.to_string().contains("sessions.disk_bytes"), "{error}");
         states.release(&first);
-        states.put(vec![2; 200]).unwrap();
+        states.put(&vec![2; 200].into()).unwrap();
     }
 
     #[test]
     fn without_a_folder_memory_is_the_budget() {
         let states = FrozenStates::new(None, 150, 0);
-        let first = states.put(vec![1; 100]).unwrap();
-        let error = states.put(vec![2; 100]).unwrap_err();
+        let first = states.put(&vec![1; 100].into()).unwrap();
+        let error = states.put(&vec![2; 100].into()).unwrap_err();
         assert!(error.to_string().contains("sessions.memory_bytes"));
         assert_eq!(*states.get(&first).unwrap(), [1; 100]);
         states.release(&first);
-        states.put(vec![2; 100]).unwrap();
+        states.put(&vec![2; 100].into()).unwrap();
     }
 
     #[test]
     fn finds_damaged_files_and_deletes_unknown_ones() {
         let folder = tempfile::tempdir().unwrap();
-        let hash = states(folder.path(), 0).put(vec![7; 100]).unwrap();
+        let hash = states(folder.path(), 0).put(&vec![7; 100].into()).unwrap();
         fs::write(folder.path().join("unknown"), "x").unwrap();
         let states = states(folder.path(), 0);
         assert!(states.adopt(&hash) && !states.adopt(&Hash::of(b"other")));
@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(*states.get(&hash).unwrap(), [7; 100]);
         fs::write(path(folder.path(), &hash), [7; 99]).unwrap();
         assert!(matches!(states.get(&hash), Err(MissingState::Damaged)));
-        assert_eq!(states.put(vec![7; 100]).unwrap(), hash);
+        assert_eq!(states.put(&vec![7; 100].into()).unwrap(), hash);
         let next = FrozenStates::new(Some(folder.path().to_owned()), 0, 1_000);
         assert!(next.adopt(&hash), "the file is written again");
         assert_eq!(*next.get(&hash).unwrap(), [7; 100]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_core::Hash;
 use assay_wire::sessions::{LoggedCall, Restored};
 use assay_worker::program::{File, Limits};
+use bytes::Bytes;
 
 use crate::end::CallEnd;
 use crate::error::SessionError;
@@ -25,7 +26,7 @@ impl Sessions {
     pub(crate) async fn state_of(
         &self,
         session: &Arc<Session>,
-    ) -> Result<Option<Arc<[u8]>>, SessionError> {
+    ) -> Result<Option<Bytes>, SessionError> {
         let info = self.interpreters().prepare(&session.opened.image).await;
         let info = info.map_err(SessionError::Failed)?;
         let (state, is_usable) = {
@@ -50,7 +51,7 @@ impl Sessions {
         self.run_again(session, &info.hash).await
     }
 
-    async fn read_state(&self, hash: Hash) -> Result<Arc<[u8]>, SessionError> {
+    async fn read_state(&self, hash: Hash) -> Result<Bytes, SessionError> {
         if let Some(bytes) = self.states().in_memory(&hash) {
             return Ok(bytes);
         }
@@ -68,7 +69,7 @@ impl Sessions {
         &self,
         session: &Arc<Session>,
         image_hash: &str,
-    ) -> Result<Option<Arc<[u8]>>, SessionError> {
+    ) -> Result<Option<Bytes>, SessionError> {
         let reading = Arc::clone(session);
         let lines = blocking(move || Ok(reading.journal.read()?)).await?;
         let mut lines = lines.into_iter();
@@ -106,11 +107,11 @@ impl Sessions {
         &self,
         session: &Session,
         image_hash: String,
-        left: Option<Vec<u8>>,
-    ) -> Result<Option<Arc<[u8]>>, SessionError> {
-        let state = left.map(|bytes| self.states().put(bytes)).transpose();
+        left: Option<Bytes>,
+    ) -> Result<Option<Bytes>, SessionError> {
+        let state = left.as_ref().map(|bytes| self.states().put(bytes));
+        let state = state.transpose();
         let state = state.map_err(|error| SessionError::TooMany(error.to_string()))?;
-        let bytes = state.map(|hash| self.states().get(&hash)).transpose();
         let line = Line::Restored {
             image_hash: image_hash.clone(),
             state,
@@ -134,7 +135,7 @@ impl Sessions {
             self.states().release(&before);
         }
         metrics::restored(Restored::Replayed);
-        bytes.map_err(|error| SessionError::Storage(error.to_string()))
+        Ok(left)
     }
 }
 
@@ -145,7 +146,7 @@ pub(crate) struct Repetition<'a> {
     opened: Opened,
     files: Vec<File>,
     /// What the calls so far left.
-    pub(crate) frozen: Option<Vec<u8>>,
+    pub(crate) frozen: Option<Bytes>,
 }
 
 impl<'a> Repetition<'a> {
@@ -198,7 +199,7 @@ impl<'a> Repetition<'a> {
                     .min(logged.output_limit),
             },
         };
-        let call = new_call(&self.opened, self.frozen.as_deref(), request);
+        let call = new_call(&self.opened, self.frozen.clone(), request);
         let language = &self.opened.language;
         let called = self.interpreters.call(language, call).await?;
         let mut end = CallEnd::read(called, logged.call, self.state_bytes);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_core::Hash;
 use assay_wire::sessions::{CallReply, LoggedCall, SessionCall};
 use assay_worker::program::{Call, File, Limits};
+use bytes::Bytes;
 
 use crate::end::CallEnd;
 use crate::error::SessionError;
@@ -90,7 +91,7 @@ impl Sessions {
         let request = &checked.request;
         let call = new_call(
             &session.opened,
-            frozen.as_deref(),
+            frozen,
             Request {
                 number,
                 code: &request.code,
@@ -123,7 +124,7 @@ impl Sessions {
     ) -> Result<CallReply, SessionError> {
         let left = end.frozen.take();
         let kept = left.is_some();
-        let left = left.map(|bytes| self.states().put(bytes)).transpose();
+        let left = left.map(|bytes| self.states().put(&bytes)).transpose();
         let left = left.map_err(|error| match error {
             StoreError::Full(_) => SessionError::TooMany(error.to_string()),
             StoreError::File(_) => SessionError::Storage(error.to_string()),
@@ -248,7 +249,7 @@ impl Sessions {
             fetch: &fetch,
             limits,
         };
-        let call = new_call(&session.opened, frozen.as_deref(), request);
+        let call = new_call(&session.opened, frozen, request);
         let language = &session.opened.language;
         let called = self.interpreters().call(language, call).await?;
         let file = called.ran.files.into_iter().next();
@@ -284,10 +285,10 @@ pub(crate) struct Request<'a> {
 }
 
 /// The request to a worker.
-pub(crate) fn new_call(opened: &Opened, frozen: Option<&[u8]>, request: Request<'_>) -> Call {
+pub(crate) fn new_call(opened: &Opened, frozen: Option<Bytes>, request: Request<'_>) -> Call {
     Call {
         image: opened.image.clone(),
-        frozen: frozen.map(<[u8]>::to_vec),
+        frozen,
         number: request.number,
         code: request.code.to_owned(),
         stdin: request.stdin.as_bytes().to_vec(),

@@ -7,8 +7,8 @@ use assay_worker::fuzzing::{frame, read, receive, reply, request, write};
 use assay_worker::query::{End, Reply, Rows};
 use assay_worker::{Message, WorkerRequest, program, query};
 
-/// Bytes of the length at the head of a frame.
-const HEAD: usize = 4;
+/// Bytes of the lengths at the head of a frame.
+const HEAD: usize = 8;
 
 /// Reads frames and messages.
 pub fn run(bytes: &[u8]) {
@@ -24,11 +24,11 @@ pub fn run(bytes: &[u8]) {
 
 fn check_frames(bytes: &[u8]) {
     let mut rest = bytes;
-    while let Ok(Some(payload)) = read(rest) {
+    while let Ok(Some(parts)) = read(rest) {
         let received = receive(rest).expect("the node reads what a worker reads");
-        assert_eq!(received, payload, "node and worker read the same frame");
-        let (written, next) = rest.split_at(HEAD + payload.len());
-        assert_eq!(frame(&payload).ok().as_deref(), Some(written), "round trip");
+        assert_eq!(received, parts, "node and worker read the same frame");
+        let (written, next) = rest.split_at(HEAD + parts.0.len() + parts.1.len());
+        assert_eq!(frame(&parts).ok().as_deref(), Some(written), "round trip");
         rest = next;
     }
     assert!(

@@ -4,6 +4,7 @@ use assay_wasm::ProgramHandler;
 use assay_worker::program::{
     Call, Called, CompiledCall, End, File, Reply, Request, WORK_PER_SECOND,
 };
+use bytes::Bytes;
 
 use super::{call, with_workers};
 
@@ -46,7 +47,7 @@ int main() {
 fn files_clock_and_random_numbers_continue_between_programs() {
     with_workers(|workers| {
         let session = |worker: &dyn Fn(usize) -> usize| {
-            let mut frozen: Option<Vec<u8>> = None;
+            let mut frozen: Option<Bytes> = None;
             let calls = (0..3).map(|at| {
                 let called = compiled_call(&workers[worker(at)], frozen.as_deref(), APPEND);
                 assert_eq!(called.ran.end, End::Finished);

@@ -2,6 +2,7 @@
 
 use assay_wasm::ProgramHandler;
 use assay_worker::program::{Call, Called, CompiledCall, End, Reply, Request, WORK_PER_SECOND};
+use bytes::Bytes;
 
 use super::{call, called, in_javascript, returned, with_workers};
 
@@ -147,7 +148,7 @@ const STATE: [&str; 8] = [
 ];
 
 fn run_session<'w>(worker: impl Fn(usize) -> &'w ProgramHandler, seed: u64) -> Vec<Called> {
-    let mut frozen: Option<Vec<u8>> = None;
+    let mut frozen: Option<Bytes> = None;
     let calls = STATE.iter().enumerate().map(|(at, code)| {
         let mut next = call(frozen.as_deref(), u32::try_from(at + 1).unwrap(), code);
         next.seed = seed;
@@ -180,7 +181,7 @@ fn calls_leave_the_same_bytes_in_a_crowd() {
             .collect();
         assert!(alone[0] != alone[1], "the seed has no effect");
         // Four sessions take turns in two workers, between sessions that leave traces.
-        let mut frozen = vec![None::<Vec<u8>>; alone.len()];
+        let mut frozen = vec![None::<Bytes>; alone.len()];
         for (at, code) in STATE.iter().enumerate() {
             leave_traces(&workers[at % 2]);
             for (session, state) in frozen.iter_mut().enumerate() {
@@ -201,7 +202,7 @@ fn calls_leave_the_same_bytes_in_a_crowd() {
 fn limits_hold_over_all_calls() {
     with_workers(|[worker, _]| {
         let repeat = |code: &str, most: usize| {
-            let mut frozen: Option<Vec<u8>> = None;
+            let mut frozen: Option<Bytes> = None;
             for number in 1..=most {
                 let request = call(frozen.as_deref(), u32::try_from(number).unwrap(), code);
                 let limit = request.limits.memory_bytes;
@@ -243,7 +244,7 @@ fn limits_hold_over_all_calls() {
 }
 
 /// A session with something in each part of its state.
-fn full_session(worker: &ProgramHandler) -> Vec<u8> {
+fn full_session(worker: &ProgramHandler) -> Bytes {
     let code = "import os\nos.makedirs('a/b')\nopened = [open(f'a/b/{i}', 'w+') for i in range(3)]\n\
                 opened[0].write('text' * 9000)\nos.remove('a/b/2')\nx = os.urandom(100_000)";
     called(worker, call(None, 1, code)).frozen.unwrap()
@@ -258,7 +259,7 @@ fn altered_sessions_end_alone() {
         let expected = called(clean, call(None, 1, LOOK));
         let (mut refused, mut ran) = (0, 0);
         for round in 0..400_usize {
-            let mut altered = frozen.clone();
+            let mut altered = frozen.to_vec();
             // Most of the structure is at the start.
             let at = match round % 2 {
                 0 => round * 4 % altered.len().min(4_000),

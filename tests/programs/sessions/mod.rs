@@ -8,6 +8,7 @@ use std::sync::mpsc::channel;
 
 use assay_wasm::{Folder, ProgramHandler};
 use assay_worker::program::{Call, Called, End, File, Limits, Reply, Request, WORK_PER_SECOND};
+use bytes::Bytes;
 
 use crate::programs::images;
 
@@ -17,7 +18,7 @@ const STACK: usize = 288 << 20;
 fn call(frozen: Option<&[u8]>, number: u32, code: &str) -> Call {
     Call {
         image: "python".to_owned(),
-        frozen: frozen.map(<[u8]>::to_vec),
+        frozen: frozen.map(Bytes::copy_from_slice),
         number,
         code: code.to_owned(),
         stdin: Vec::new(),
@@ -89,7 +90,7 @@ const CALLS: [(&str, &str); 12] = [
 
 /// The last call of a session in which `worker` runs the call with each number.
 fn session<'w>(worker: impl Fn(usize) -> &'w ProgramHandler) -> Vec<Called> {
-    let mut frozen: Option<Vec<u8>> = None;
+    let mut frozen: Option<Bytes> = None;
     let mut all = Vec::new();
     for (at, (code, displayed)) in CALLS.iter().enumerate() {
         let number = u32::try_from(at + 1).unwrap();
@@ -143,7 +144,7 @@ fn javascript_keeps_its_global_scope() {
             ),
             ("require('fs').readFileSync('/tmp/a', 'utf8')", "'abc'"),
         ];
-        let mut frozen: Option<Vec<u8>> = None;
+        let mut frozen: Option<Bytes> = None;
         for (at, (code, displayed)) in calls.iter().enumerate() {
             let number = u32::try_from(at + 1).unwrap();
             let next = in_javascript(call(frozen.as_deref(), number, code));
@@ -287,7 +288,7 @@ fn damaged_sessions_are_refused() {
             refused(&frozen[..length]);
         }
         for at in (0..frozen.len()).step_by(frozen.len() / 50) {
-            let mut damaged = frozen.clone();
+            let mut damaged = frozen.to_vec();
             damaged[at] ^= 0x55;
             refused(&damaged);
         }

@@ -1,6 +1,7 @@
 //! Sessions of the image with numpy.
 
 use assay_worker::program::{Call, End, WORK_PER_SECOND};
+use bytes::Bytes;
 
 use super::{call, called, returned, with_workers};
 
@@ -29,7 +30,7 @@ fn arrays_survive_freezing_bit_for_bit() {
             ("int(np.ma.masked_invalid(a).mask.sum())", "1"),
         ];
         let session = |worker: &dyn Fn(usize) -> usize| {
-            let mut frozen: Option<Vec<u8>> = None;
+            let mut frozen: Option<Bytes> = None;
             let mut all = Vec::new();
             for (at, (code, displayed)) in calls.iter().enumerate() {
                 let mut next = Call {

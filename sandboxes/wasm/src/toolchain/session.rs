@@ -34,7 +34,7 @@ impl Toolchain {
         } else {
             let host = state.freeze(ran.work);
             let frozen = Frozen::new(&self.info.hash, host, &contents, None)?;
-            Some(frozen.to_bytes()?)
+            Some(frozen.to_bytes()?.into())
         };
         Ok(Called {
             ran,

@@ -15,8 +15,9 @@ pub use filter::ExecutableCode;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::coded_by_serde;
 use crate::inherited::enter_namespaces;
-use crate::request::{Handler, WorkerRequest};
+use crate::request::{Handler, Message, WorkerRequest};
 
 /// A kernel mechanism that confines a process. Not every kernel has all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +85,13 @@ impl Confinement {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ConfinementRequest;
 
-crate::message!(ConfinementRequest, Confinement);
+impl Message for ConfinementRequest {
+    coded_by_serde!();
+}
+
+impl Message for Confinement {
+    coded_by_serde!();
+}
 
 impl WorkerRequest for ConfinementRequest {
     type Reply = Confinement;

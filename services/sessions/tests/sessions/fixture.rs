@@ -99,7 +99,7 @@ fn called(ran: Ran, state: Option<String>) -> Called {
     Called {
         ran,
         changed_bytes: 0,
-        frozen: state.map(String::into_bytes),
+        frozen: state.map(Into::into),
     }
 }
 

@@ -1,24 +1,24 @@
 //! Sessions with databases of their own.
 
 use assay_worker::query::{Call, Called, End, Limits, Reply, Request};
-use serde_bytes::ByteBuf;
+use bytes::Bytes;
 
 use super::{Fixture, LIMITS, SCHEMA};
 
 impl Fixture {
-    fn call(&mut self, image: Option<&ByteBuf>, script: &str) -> Called {
+    fn call(&mut self, image: Option<&[u8]>, script: &str) -> Called {
         self.limited_call(image, script, 1_000_000, LIMITS)
     }
 
     fn limited_call(
         &mut self,
-        image: Option<&ByteBuf>,
+        image: Option<&[u8]>,
         script: &str,
         steps: u64,
         limits: Limits,
     ) -> Called {
         let call = Call {
-            image: image.cloned(),
+            image: image.map(Bytes::copy_from_slice),
             script: script.to_owned(),
             steps,
             limits,
@@ -53,10 +53,10 @@ fn a_session_changes_its_own_copy() {
         ["9"],
         "the rows of the last statement that has any"
     );
-    let read = fixture.call(first.image.as_ref(), "select count(*), max(a) from u");
+    let read = fixture.call(first.image.as_deref(), "select count(*), max(a) from u");
     assert_eq!(cells(&read), ["4", "9"]);
     assert_eq!(read.image, None, "reading changes nothing");
-    let gone = fixture.call(first.image.as_ref(), "select * from n");
+    let gone = fixture.call(first.image.as_deref(), "select * from n");
     assert!(matches!(&gone.ran.end, End::Error(message) if message.contains("no such table")));
     // The image itself, and what another session starts with, are as before.
     assert_eq!(fixture.value_of("count(*) from n"), "1000");
@@ -73,7 +73,7 @@ fn a_session_starts_with_an_empty_database() {
     let first = fixture.call(None, script);
     assert_eq!(cells(&first), [""; 0]);
     assert_eq!(first, fixture.call(None, script), "the same bytes");
-    let count = fixture.call(first.image.as_ref(), "select count(distinct x) from r");
+    let count = fixture.call(first.image.as_deref(), "select count(distinct x) from r");
     assert_eq!(cells(&count), ["2"]);
     assert_eq!(fixture.call(None, "  -- nothing").ran.end, End::Nothing);
 }
@@ -108,7 +108,7 @@ fn a_call_that_fails_has_no_effect() {
         }
     }
     let open = fixture.call(Some(&start), "begin; delete from t where a = 1");
-    let count = fixture.call(open.image.as_ref(), "select count(*) from t");
+    let count = fixture.call(open.image.as_deref(), "select count(*) from t");
     assert_eq!(cells(&count), ["2"], "the end of a call commits");
 }
 
@@ -165,7 +165,7 @@ fn damaged_databases_do_not_end_the_worker() {
         let mut damaged = start.clone();
         damaged[at] ^= 0x55;
         let call = Call {
-            image: Some(damaged),
+            image: Some(Bytes::from(damaged.into_vec())),
             script: "insert into t(b) select n from n; select count(*) from t".to_owned(),
             steps: 1_000_000,
             limits: LIMITS,
