@@ -5,6 +5,7 @@ mod error;
 mod jobs;
 mod retry;
 mod send;
+mod shadows;
 
 use std::time::Duration;
 

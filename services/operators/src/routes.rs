@@ -25,8 +25,8 @@ use crate::failure_page::{failure_page, show_failures};
 use crate::page::{Menu, Section};
 use crate::pages::{
     audit, channel, channels, check, checks, comments, compare, cost, disagreements, grade, grades,
-    home, job, jobs, keys, prompts, queue, run, run_notes, runs, session, sessions, sign_in,
-    storage, suspects,
+    home, job, jobs, keys, prompts, queue, run, run_notes, runs, session, sessions, shadow,
+    sign_in, storage, suspects,
 };
 use crate::site::Site;
 
@@ -100,6 +100,11 @@ pub fn router<S: Clone + Send + Sync + 'static>(
         .get(Section::Runs.access(), "/ui/runs", runs::page)
         .get(Section::Runs.access(), "/ui/run", run::page)
         .post(run_notes::ACCESS, "/ui/run", run::annotate)
+        .get(Section::Runs.access(), "/ui/shadow", shadow::page)
+        .post(Section::Runs.access(), "/ui/shadow", shadow::start)
+        .post(Section::Runs.access(), "/ui/shadow/end", shadow::end)
+        .post(shadow::PROMOTES, "/ui/shadow/promote", shadow::promote)
+        .post(shadow::PROMOTES, "/ui/shadow/withdraw", shadow::withdraw)
         .get(Section::Runs.access(), "/ui/compare", compare::page)
         .get(Section::Runs.access(), "/ui/prompts", prompts::page)
         .get(Section::Grades.access(), "/ui/grades", grades::page)

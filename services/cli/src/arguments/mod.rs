@@ -6,6 +6,7 @@ mod keys;
 mod record;
 mod seconds;
 mod sessions;
+mod shadows;
 mod templates;
 
 use std::net::SocketAddr;
@@ -24,6 +25,7 @@ pub(crate) use record::{
     RunSelection, Runs, SetAsideArguments, Show, Tail, VerifyArguments, VerifyReceiptArguments,
 };
 pub(crate) use sessions::{SessionAction, SessionArguments};
+pub(crate) use shadows::{ShadowAction, ShadowArguments};
 pub(crate) use templates::Templates;
 
 /// Grade rollouts for reinforcement learning with verifiable rewards
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     Jobs(JobArguments),
     /// List, show and end interpreter sessions, and replay their logs
     Sessions(SessionArguments),
+    /// Grade a share of a run again as it is recorded, with other fields in its tasks, and promote
+    /// them
+    Shadow(ShadowArguments),
     /// Grade recorded items again with this binary and compare the verdicts
     Replay(Replay),
     /// Print signed receipts of recorded grades, with which others can grade the items again

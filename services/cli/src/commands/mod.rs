@@ -30,6 +30,7 @@ mod runs;
 mod serve;
 mod sessions;
 mod set_aside;
+mod shadow;
 mod show;
 mod tail;
 mod template;
@@ -64,6 +65,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<CommandStatus> {
         Command::Models(models) => models::run(file, models),
         Command::Jobs(arguments) => jobs::run(file, &arguments),
         Command::Sessions(arguments) => sessions::run(file, &arguments),
+        Command::Shadow(arguments) => shadow::run(file, &arguments),
         Command::Replay(replay) => replay::run(file, &replay),
         Command::Receipt(arguments) => receipt::run(file, &arguments),
         Command::VerifyReceipt(arguments) => verify_receipt::run(file, &arguments),

@@ -53,6 +53,15 @@ impl Jobs {
         body(self.newest(run).await?)
     }
 
+    /// The same as [`Jobs::describe_shadow`]; `None` if the run has no shadow.
+    ///
+    /// # Errors
+    /// [`JobError`].
+    pub async fn find_shadow(&self, run: &str) -> Result<Option<ShadowBody>, JobError> {
+        let newest = self.record()?.shadow(run).await?;
+        newest.map(body).transpose()
+    }
+
     /// Ends, promotes or withdraws the newest shadow of a run.
     ///
     /// # Errors

@@ -1,11 +1,8 @@
 //! A job: its progress, its shards, those that fail, and the form that cancels it.
 
-use std::collections::BTreeSet;
-
 use askama::Template;
 use assay_core::BatchId;
 use assay_wire::jobs::{FailingShardBody, JobBody};
-use assay_wire::replays::{ReplayedGrader, VerdictPair};
 use axum::extract::Path;
 use axum::response::Redirect;
 use serde_json::json;
@@ -14,6 +11,7 @@ use crate::display::{count, text, time};
 use crate::failure::Result;
 use crate::page::{Menu, Page, Section};
 use crate::pages::jobs::{JobRow, address};
+use crate::pages::replayed::{self, Replayed};
 use crate::query::{Pairs, id};
 use crate::record::record_of;
 use crate::site::Viewer;
@@ -53,81 +51,13 @@ impl From<&FailingShardBody> for Failing {
     }
 }
 
-/// New verdicts by stored verdict, of one version of a grader.
-struct Matrix {
-    graders: String,
-    items: String,
-    flipped: String,
-    /// The new verdicts.
-    columns: Vec<String>,
-    rows: Vec<MatrixRow>,
-}
-
-struct MatrixRow {
-    /// The stored verdict.
-    name: String,
-    cells: Vec<Cell>,
-}
-
-/// A number of items.
-struct Cell {
-    value: String,
-    /// Whether the new verdict differs from the stored one.
-    is_flip: bool,
-}
-
-impl From<&ReplayedGrader> for Matrix {
-    fn from(grader: &ReplayedGrader) -> Self {
-        let columns: BTreeSet<&str> = grader.verdicts.iter().map(|pair| &*pair.replayed).collect();
-        let rows: BTreeSet<&str> = grader.verdicts.iter().map(|pair| &*pair.recorded).collect();
-        let cell = |row: &str, column: &str| {
-            let pair = |pair: &&VerdictPair| pair.recorded == row && pair.replayed == column;
-            let items = grader
-                .verdicts
-                .iter()
-                .find(pair)
-                .map_or(0, |pair| pair.items);
-            Cell {
-                value: if items == 0 {
-                    "·".to_owned()
-                } else {
-                    count(items)
-                },
-                is_flip: items > 0 && row != column,
-            }
-        };
-        let row = |row: &str| MatrixRow {
-            name: text(row),
-            cells: columns.iter().map(|column| cell(row, column)).collect(),
-        };
-        Self {
-            graders: if grader.recorded == grader.replayed {
-                text(&grader.recorded)
-            } else {
-                text(&format!("{} → {}", grader.recorded, grader.replayed))
-            },
-            items: count(grader.items),
-            flipped: count(grader.flipped),
-            rows: rows.iter().map(|name| row(name)).collect(),
-            columns: columns.iter().map(|name| text(name)).collect(),
-        }
-    }
-}
-
-/// Grades that were not graded again for one reason.
-struct Missing {
-    items: String,
-    reason: String,
-}
-
 #[derive(Template)]
 #[template(path = "job.html")]
 pub(crate) struct JobPage {
     menu: Menu,
     job: JobRow,
     amounts: Vec<Amount>,
-    matrices: Vec<Matrix>,
-    missing: Vec<Missing>,
+    replayed: Replayed,
     failing: Vec<Failing>,
     can_cancel: bool,
 }
@@ -142,15 +72,10 @@ pub(crate) async fn page(
     let record = record_of(&viewer.review)?;
     let job = viewer.jobs.describe(record, job).await?;
     let replay = job.replay.clone().unwrap_or_default();
-    let missing = replay.missing.iter().map(|(reason, items)| Missing {
-        items: count(*items),
-        reason: text(reason),
-    });
     Ok(Page(JobPage {
         menu: viewer.menu.at(Section::Jobs),
         amounts: amounts(&job),
-        matrices: replay.graders.iter().map(Matrix::from).collect(),
-        missing: missing.collect(),
+        replayed: Replayed::from(&replay),
         failing: job.failing.iter().map(Failing::from).collect(),
         can_cancel: !job.is_final(),
         job: JobRow::from(&job),
@@ -190,11 +115,7 @@ fn amounts(job: &JobBody) -> Vec<Amount> {
             .map(|name| amount("policy", text(name))),
     );
     if let Some(options) = &job.options {
-        let set = options
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"));
-        let set: Vec<_> = set.collect();
-        amounts.push(amount("options", text(&set.join(", "))));
+        amounts.push(amount("options", replayed::fields(options)));
     }
     amounts.extend(job.step.map(|step| amount("step", step.to_string())));
     amounts.extend(job.started_us.map(|at| amount("started", time(at))));

@@ -49,6 +49,8 @@ pub(crate) struct Run {
     bar: Bar,
     name: String,
     notes: RunNotes,
+    /// The page of its shadow.
+    shadow: String,
     facts: Vec<(&'static str, String)>,
     charts: Vec<Figure>,
     width: i64,
@@ -118,6 +120,7 @@ async fn show(
         notes: RunNotes::new(&summary, &menu, entered),
         menu,
         changes,
+        shadow: pages::shadow::address(name),
         name: crate::display::name(name),
         facts: facts(&summary, &all),
         charts: charts(name, &steps, &all, width, &verdict_styles(&review)),

@@ -62,7 +62,7 @@ impl Interpreters for FakeInterpreters {
             }
             let number = self.calls.fetch_add(1, Ordering::Relaxed);
             let before = call.frozen.clone().unwrap_or_default();
-            let mut state = String::from_utf8(before).unwrap();
+            let mut state = String::from_utf8(before.into()).unwrap();
             for File { path, bytes } in &call.files {
                 state += &format!("{path}={};", String::from_utf8_lossy(bytes));
             }

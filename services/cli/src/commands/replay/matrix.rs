@@ -9,7 +9,7 @@ use assay_wire::replays::{ReplaySummary, VerdictPair};
 const CORNER: &str = "RECORDED \\ REPLAYED";
 
 /// Writes the tables of a summary. Rows are recorded verdicts, columns are new verdicts.
-pub(super) fn write(out: &mut impl Write, summary: &ReplaySummary) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, summary: &ReplaySummary) -> io::Result<()> {
     for grader in &summary.graders {
         writeln!(
             out,

@@ -2,7 +2,7 @@
 
 mod batches;
 mod job;
-mod matrix;
+pub(crate) mod matrix;
 mod report;
 mod sample;
 
@@ -128,7 +128,8 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fields(given: &[String]) -> anyhow::Result<BTreeMap<String, Box<RawValue>>> {
+/// The fields of `--option`, by name.
+pub(crate) fn fields(given: &[String]) -> anyhow::Result<BTreeMap<String, Box<RawValue>>> {
     let mut options = BTreeMap::new();
     for option in given {
         let (name, text) = option.split_once('=').with_context(|| {
