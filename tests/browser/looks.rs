@@ -30,6 +30,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
     let drawn = drawn["grade"]["grade"].as_str().unwrap();
     let replay = replayed(service).await;
     let session = called(service).await;
+    shadowed(service).await;
     vec![
         ("home", "/ui".to_owned()),
         ("runs", "/ui/runs".to_owned()),
@@ -59,6 +60,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ),
         ("jobs", "/ui/jobs".to_owned()),
         ("job", format!("/ui/jobs/{replay}")),
+        ("shadow", "/ui/shadow?name=pizza%2Fsmall".to_owned()),
         ("sessions", "/ui/sessions".to_owned()),
         ("session", format!("/ui/sessions/{session}")),
         ("audit", "/ui/audit".to_owned()),
@@ -82,6 +84,17 @@ async fn replayed(service: &Service) -> String {
             assert!(job["replay"]["flipped"].as_u64().unwrap() > 0, "{job}");
             return id;
         }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Starts a shadow that changes verdicts, and waits until it has graded all grades of the run.
+async fn shadowed(service: &Service) {
+    let shadow = json!({ "options": { "answer": "1000" }, "share": 1.0, "from_start": true });
+    let path = "/v1/runs/pizza%2Fsmall/shadow";
+    service.post(path, &shadow).await;
+    let run = service.get("/v1/runs/pizza%2Fsmall").await;
+    while service.get(path).await["findings"]["replay"]["items"] != run["grades"] {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

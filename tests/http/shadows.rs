@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use assay_access::Key;
 use assay_record::access::Role;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::http::access::Keyed;
-use crate::http::fixtures::{Service, service};
+use crate::http::fixtures::{Got, Service, service};
 use crate::http::jobs::ended;
 
 /// A batch of which every other answer has another case than the gold.
@@ -152,6 +153,81 @@ async fn promoted_fields_are_set_in_the_tasks_of_the_run() {
     let withdrawn = end(&service, path).await;
     assert!(withdrawn["withdrawn_us"].is_i64(), "{withdrawn}");
     assert_eq!(verdicts("r").await.0[1], "wrong_answer");
+}
+
+/// A page of a key.
+async fn page(keyed: &Keyed, key: &Key, path: &str) -> String {
+    keyed.get(key, path).await.text()
+}
+
+/// Sends a form of the page of the shadow of the run `r`.
+async fn send_form(keyed: &Keyed, key: &Key, path: &str, fields: &str) -> Got {
+    let request = http::Request::post(path)
+        .header("authorization", format!("Bearer {}", key.reveal()))
+        .body(format!("name=r{fields}").into());
+    keyed.service.send(request.unwrap()).await
+}
+
+#[tokio::test]
+async fn the_page_compares_and_has_the_forms_that_its_viewer_may_send() {
+    let keyed = Keyed::start().await;
+    keyed.service.node.jobs().start().await;
+    let (trainer, operator) = (keyed.key(Role::Trainer), keyed.key(Role::Operator));
+    keyed.grade(operator, &batch("r", 40)).await;
+    let address = "/ui/shadow?name=r";
+    assert!(
+        page(&keyed, operator, "/ui/run?name=r")
+            .await
+            .contains(address)
+    );
+    let empty = page(&keyed, operator, address).await;
+    assert!(empty.contains("The run has no shadow"), "{empty}");
+    let unknown = keyed.get(trainer, address).await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND, "of another caller");
+
+    let broken = send_form(&keyed, operator, "/ui/shadow", "&fields=boxed").await;
+    assert_eq!(broken.status, StatusCode::BAD_REQUEST);
+    let fields = "&fields=%7B%22match%22%3A%22normalised%22%7D&percent=100&from_start=true";
+    let started = send_form(&keyed, operator, "/ui/shadow", fields).await;
+    assert_eq!(started.status, StatusCode::SEE_OTHER, "{}", started.text());
+    assert_eq!(started.headers["location"], address);
+    let found = async || {
+        for _ in 0..600 {
+            let page = page(&keyed, operator, address).await;
+            if page.contains("40 grades of the run") {
+                return page;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{}", page(&keyed, operator, address).await)
+    };
+    let shown = found().await;
+    for text in [
+        "20 flipped",
+        "20 (50.0 %)",
+        "+0.5",
+        "wrong_answer",
+        "match=",
+    ] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    assert!(!shown.contains("Start a shadow"), "one is open");
+
+    let promoted = send_form(&keyed, operator, "/ui/shadow/promote", "").await;
+    assert_eq!(promoted.status, StatusCode::SEE_OTHER);
+    let shown = page(&keyed, operator, address).await;
+    assert!(shown.contains("Its fields are set"), "{shown}");
+    let graded = keyed.grade(operator, &batch("r", 2)).await.json();
+    assert_eq!(graded["results"][1]["verdict"], "correct");
+    let refused = send_form(&keyed, trainer, "/ui/shadow/withdraw", "").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    let withdrawn = send_form(&keyed, operator, "/ui/shadow/withdraw", "").await;
+    assert_eq!(withdrawn.status, StatusCode::SEE_OTHER);
+    let shown = page(&keyed, operator, address).await;
+    assert!(
+        shown.contains("Start a shadow") && !shown.contains("no longer"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]

@@ -28,6 +28,7 @@ mod reading;
 mod receipts;
 mod record;
 mod retention;
+mod shadows;
 mod shared;
 mod stopping;
 mod templates;
