@@ -22,7 +22,7 @@ use assay_wasm::Folder;
 use assay_worker::program::{
     Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, Translation, WORK_PER_SECOND,
 };
-use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
+use assay_worker::{Message, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 /// Timeout of a request, far above the time that any takes.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -64,6 +64,12 @@ async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
         Reply::Compiled(Compiled::Code(code)) => code,
         other => panic!("`{text}` does not compile: {other:?}"),
     }
+}
+
+/// The bytes that a worker reads.
+fn frame(request: &Request) -> Vec<u8> {
+    let message = request.append_to(vec![Request::KIND]).unwrap();
+    assay_worker::fuzzing::frame(&(message, Vec::new())).unwrap()
 }
 
 fn request(code: &[u8], stdin: &str) -> Request {

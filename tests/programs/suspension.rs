@@ -11,7 +11,7 @@ use assay_worker::program::{End, Reply, Request, Run, WORK_PER_SECOND};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::programs::workers::{marked_pool, runs};
-use crate::programs::{TIMEOUT, compile, images, request};
+use crate::programs::{TIMEOUT, compile, frame, images, request};
 
 async fn until(mut is_true: impl FnMut() -> bool) {
     while !is_true() {
@@ -109,11 +109,7 @@ async fn ask_for_images(
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     let probe = <assay_worker::program::Request as assay_worker::WorkerRequest>::probe();
-    let kind = <assay_worker::program::Request as assay_worker::WorkerRequest>::KIND;
-    let frame = postcard::to_extend(&probe, vec![kind]).unwrap();
-    let length = u32::try_from(frame.len()).unwrap().to_le_bytes();
-    requests.write_all(&length).await.unwrap();
-    requests.write_all(&frame).await.unwrap();
+    requests.write_all(&frame(&probe)).await.unwrap();
     let length = replies.read_u32_le().await.unwrap();
     assert!(length > 1);
     then().await;

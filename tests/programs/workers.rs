@@ -7,9 +7,9 @@ use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of, kill, workers_of};
 use assay_wasm::{Folder, IMAGES};
 use assay_worker::program::{End, Reply, Request, WORK_PER_SECOND};
-use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
 
-use crate::programs::{TIMEOUT, ask, compile, images, pool, request, run};
+use crate::programs::{TIMEOUT, ask, compile, frame, images, pool, request, run};
 
 /// A pool whose workers can be distinguished from those of other tests by a separate link to the
 /// image folder.
@@ -281,14 +281,8 @@ async fn a_busy_worker_exits_when_its_input_closes() {
         panic!("not a run")
     };
     run.limits.work = 600 * WORK_PER_SECOND;
-    let frame = postcard::to_extend(&Request::Run(run), vec![Request::KIND]).unwrap();
+    let frame = frame(&Request::Run(run));
     let mut requests = worker.stdin.take().unwrap();
-    tokio::io::AsyncWriteExt::write_all(
-        &mut requests,
-        &u32::try_from(frame.len()).unwrap().to_le_bytes(),
-    )
-    .await
-    .unwrap();
     tokio::io::AsyncWriteExt::write_all(&mut requests, &frame)
         .await
         .unwrap();
