@@ -120,7 +120,7 @@ impl From<&ShadowBody> for Shown {
             id: shadow.shadow.clone(),
             caller: text(&shadow.caller),
             fields: replayed::fields(&shadow.options),
-            share: format!("{} %", number(100.0 * shadow.share)),
+            share: format!("{} %", (1e4 * shadow.share).round() / 100.0),
             events: events.collect(),
             is_open: shadow.ended_us.is_none(),
             is_promoted: shadow.promoted_us.is_some() && shadow.withdrawn_us.is_none(),
