@@ -29,6 +29,7 @@ from assay.jobs import AsyncJobs, Jobs
 from assay.results import Results
 from assay.rollouts import Rollouts
 from assay.sessions import AsyncSession, Session
+from assay.shadows import AsyncShadows, Shadows
 
 try:
     __version__ = version("assay-rewards")
@@ -42,6 +43,7 @@ __all__ = [
     "AsyncGradeStream",
     "AsyncJobs",
     "AsyncSession",
+    "AsyncShadows",
     "BinaryNotFoundError",
     "Client",
     "CommandFailedError",
@@ -57,6 +59,7 @@ __all__ = [
     "Server",
     "ServerUnavailableError",
     "Session",
+    "Shadows",
     "SplitBatchError",
     "UnexpectedReplyError",
     "check",

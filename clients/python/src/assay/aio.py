@@ -44,6 +44,7 @@ from assay.models import (
 )
 from assay.results import Results
 from assay.sessions import AsyncSession, opening
+from assay.shadows import AsyncShadows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -116,6 +117,11 @@ class AsyncClient:
     def jobs(self) -> AsyncJobs:
         """As `Client.jobs`."""
         return AsyncJobs(self._core, self._transport)
+
+    @property
+    def shadows(self) -> AsyncShadows:
+        """As `Client.shadows`."""
+        return AsyncShadows(self._core, self._transport)
 
     # -- grading
 

@@ -44,6 +44,7 @@ from assay.models import (
 )
 from assay.results import Results
 from assay.sessions import Session, opening
+from assay.shadows import Shadows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -123,6 +124,11 @@ class Client:
     def jobs(self) -> Jobs:
         """Data sets that the servers grade in the background."""
         return Jobs(self._core, self._transport)
+
+    @property
+    def shadows(self) -> Shadows:
+        """What other fields in the tasks of runs would change."""
+        return Shadows(self._core, self._transport)
 
     # -- grading
 
