@@ -23,8 +23,9 @@ use crate::{Death, WorkerError, lines};
 /// protected from preemption.
 const SHORT_WAIT: Duration = Duration::from_millis(500);
 
-/// Bytes that the pipes of a worker hold. More needs a privilege.
-const PIPE_BYTES: usize = 1 << 20;
+/// Bytes that the pipes of a worker hold. By default, Linux lets a user have 64 MiB in all pipes
+/// before it makes new ones smaller.
+const PIPE_BYTES: usize = 256 << 10;
 
 /// How long a process that closed its pipes may take to exit. Freeing much memory takes a while.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -245,8 +246,8 @@ impl Worker {
     }
 }
 
-/// Lets a pipe hold more, so that long frames wake up both sides less often. The kernel may refuse
-/// that, or if many pipes are large already.
+/// Lets a pipe hold more, so that long frames wake up both sides less often. The kernel refuses that
+/// if many pipes are large already.
 fn enlarge(pipe: &impl AsFd) {
     if let Err(error) = fcntl_setpipe_size(pipe, PIPE_BYTES) {
         tracing::debug!(%error, "cannot enlarge the pipe of a worker");

@@ -22,8 +22,8 @@ pub trait Message: Sized {
     /// If the bytes are malformed.
     fn read(bytes: &[u8]) -> Result<Self, postcard::Error>;
 
-    /// A long field, serialised with [`attached`], that is sent beside the message: pipes are then
-    /// its only copies.
+    /// A long field that is sent beside the message, so that the pipe is its only copy. Of itself
+    /// the message contains only whether there is one.
     fn attachment(&self) -> Option<&Bytes> {
         None
     }
