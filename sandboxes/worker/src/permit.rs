@@ -109,6 +109,7 @@ impl WorkerPermit<'_> {
     ) -> Result<W::Reply, WorkerError> {
         let request = request::framed(request)?;
         let span = tracing::info_span!("worker", kind = W::KIND, bytes = request.len());
+        let request = slice::from_ref(&request);
         let pool = self.pool;
         if self.slot.is_due() {
             self.slot.release();
@@ -116,7 +117,7 @@ impl WorkerPermit<'_> {
         tokio::select! {
             biased;
             () = pool.stopped() => Err(WorkerError::Stopping),
-            reply = self.exchange::<W>(slice::from_ref(&request), timeout, 0).instrument(span) => reply,
+            reply = self.exchange::<W>(request, timeout, 0).instrument(span) => reply,
         }
     }
 

@@ -246,8 +246,8 @@ impl Worker {
     }
 }
 
-/// Lets a pipe hold more, so that long frames wake up both sides less often. The kernel refuses that
-/// if many pipes are large already.
+/// Lets a pipe hold more, so that long frames wake up both sides less often. The kernel refuses
+/// that if many pipes are large already.
 fn enlarge(pipe: &impl AsFd) {
     if let Err(error) = fcntl_setpipe_size(pipe, PIPE_BYTES) {
         tracing::debug!(%error, "cannot enlarge the pipe of a worker");
